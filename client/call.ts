@@ -1,6 +1,6 @@
 import type { RateLimit } from './rate-limit.ts';
 
-/** The result of a read with an `etag` if the response has not changed since. */
+/** The result of a read with the option `etag`, if the data has not changed since the response with this `etag`. */
 export const notModified: unique symbol = Symbol.for('@idea-board/client: not modified');
 
 export type NotModified = typeof notModified;

@@ -196,7 +196,7 @@ function addressOf(baseUrl: unknown): string {
     if (/^https?:$/.test(protocol) && isBare)
       return `${origin}${pathname}`.replace(/\/+$/, '').replace(/\/api\/v1$/, '');
   } catch {
-    // The value is not a URL.
+    // A text that is not a URL gets the error below.
   }
   throw new TypeError('baseUrl must be an address such as https://ideas.example.com, without credentials or a query');
 }

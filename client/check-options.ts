@@ -85,7 +85,7 @@ export function checkOptions(options: unknown, names: readonly string[]) {
     }
     const rule = rules[name];
     if (value === undefined || !rule || rule.test(value)) continue;
-    // The error quotes only numbers, because other values can be secrets.
+    // The error message quotes only numbers, because other values can be secrets.
     const given = isNumber(value) ? `, but is ${value}` : '';
     throw new TypeError(`The option "${name}" must be ${rule.must}${given}.`);
   }

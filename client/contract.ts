@@ -6,13 +6,13 @@
 interface Route {
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   path: string;
-  /** Whether a token with several boards must name one. */
+  /** Whether a token with several boards must name a board in the request. */
   isOnBoard: boolean;
   /** Whether the operation accepts an Idempotency-Key. */
   takesKey: boolean;
 }
 
-/** The route of each operation. */
+/** The method, the path and other facts about each operation. */
 export const routes: Readonly<Record<OperationId, Route>> = {
   getToken: { method: 'GET', path: '/api/v1/token', isOnBoard: false, takesKey: false },
   getBoard: { method: 'GET', path: '/api/v1/board', isOnBoard: true, takesKey: false },
@@ -713,7 +713,7 @@ export interface ListIdeasQuery {
   /** `excerpt` cuts each body to its first 300 characters and sets `body_truncated`. */
   body?: ('full' | 'excerpt') | undefined;
   /**
-   * Returns the ideas with these ids in this order, also if they are merged or hidden. Leaves out unknown ids. Cannot be combined with filters, `sort` or pages. At most 100 ids.
+   * Returns the ideas with these ids in this order, even merged and hidden ideas. Skips unknown ids. Cannot be combined with filters, `sort` or pages. At most 100 ids.
    *
    * @minItems 1
    * @maxItems 100
@@ -1046,10 +1046,10 @@ export interface DeleteCommentQuery {
   reason?: string | undefined;
 }
 export interface ListEventsQuery {
-  /** A cursor, for the events after it. `now` skips earlier events. */
+  /** Returns the events after this cursor. `now` skips earlier events. */
   after?: string | undefined;
   /**
-   * Only these types, separated by commas: `idea.created`, `idea.status_changed`, `idea.merged`, `idea.unmerged`, `idea.voted`, `comment.created`, `idea.updated`, `idea.deleted`, `idea.tagged`, `comment.updated`, `comment.deleted`. By default all but `idea.voted`.
+   * Returns only these types, separated by commas: `idea.created`, `idea.status_changed`, `idea.merged`, `idea.unmerged`, `idea.voted`, `comment.created`, `idea.updated`, `idea.deleted`, `idea.tagged`, `comment.updated`, `comment.deleted`. By default, all but `idea.voted`.
    */
   types?: string | undefined;
   /** The maximum number of events; 20 by default. */
@@ -1068,11 +1068,11 @@ export interface EventList {
   /** The value for `after` in the next request. The server always returns one. */
   next_cursor: string;
 }
-/** An event with its id and its place. */
+/** An event with its id and its cursor. */
 export interface ListedEvent {
   /** The id of the event. Webhooks send it in the header `webhook-id`. */
   id: string;
-  /** The place of the event. As `after`, it gives the events after this one. */
+  /** The cursor of the event. Pass it as `after` to get the later events. */
   cursor: string;
   /** Exactly the body that webhooks deliver. */
   event:
@@ -1268,7 +1268,9 @@ export interface IdeaUpdatedEvent {
     reason?: string | undefined;
   };
 }
-/** An idea was deleted with its comments and votes. `idea` has its last title, and a body without the text. */
+/**
+ * An idea was deleted with its comments and votes. `idea` has the last title and, instead of the body, the text `(deleted)`.
+ */
 export interface IdeaDeletedEvent {
   type: 'idea.deleted';
   /** When the event happened. */

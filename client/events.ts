@@ -20,33 +20,39 @@ export interface EventsQuery extends Omit<ListEventsQuery, 'types'> {
 /** The options of `client.events.follow()`. */
 export interface FollowOptions extends CallOptions {
   /**
-   * The cursor after which the iteration starts, usually the last value that `onCursor` received. `now` skips all events
-   * up to now. By default, the iteration starts with the oldest event that the server has.
+   * The iteration returns the events after this cursor. Usually this is the last value that `onCursor` received. `now`
+   * skips all earlier events. By default, the iteration starts with the oldest event that the server has.
    */
   after?: string | undefined;
   /** Only these types of events. By default, all types except `idea.voted`. */
   types?: readonly EventType[] | undefined;
   /**
-   * Receives the cursor to continue with: after your loop has handled an event, and about once an hour without events.
-   * Save the cursor here. The iteration waits for the returned promise.
+   * Called with a new cursor after your loop has handled an event, and about once an hour without events. Save the
+   * cursor to continue from it later. The iteration waits for the returned promise.
    */
   onCursor?: ((cursor: string) => unknown) | undefined;
 }
 
-/** An event with its cursor. A check of `type` narrows its type in TypeScript. */
+/** An event with its cursor. If your program checks `type`, TypeScript knows the fields of this type of event. */
 export type FollowedEvent = WebhookEvent & {
-  /** The place of the event. As `after`, it gives the events after this one. */
+  /** The cursor of the event. Pass it as `after` to get the later events. */
   cursor: string;
 };
 
-/** The largest pages need the fewest requests. */
+/** The maximum page size, so that many events need few requests. */
 const pageSize = 100;
-/** The longest wait that the server accepts, and the part of the timeout that is not spent on waiting. */
+/** The longest wait that the server accepts. A wait is also shorter than the client's timeout, by this margin. */
 const longestWaitSeconds = 55;
 const marginSeconds = 5;
-/** Without more events on the server, at least this time passes between two requests: half the default read limit. */
+/**
+ * The minimum time between two requests, unless the server already has more events. One request a second uses half of
+ * the default read limit.
+ */
 const pauseMs = 1_000;
-/** The first and the longest delay after a call that failed with all its retries. Until then, delays double. */
+/**
+ * The first and the longest delay before another call, if a call failed with all its retries. Each delay is twice the
+ * previous one.
+ */
 const firstDelayMs = 1_000;
 const longestDelayMs = 30_000;
 
@@ -67,9 +73,9 @@ export class Events {
   }
 
   /**
-   * Follows the events of a board: iterates over its events and waits for later events. The iteration survives restarts
-   * of the server, lost connections and rate limits. It ends when your loop ends, or throws an error if the signal
-   * aborts, if the server refuses the token, or if the cursor has expired.
+   * Iterates over the events of a board, and waits for later events. The iteration continues after restarts of the
+   * server, lost connections and rate limits. It ends when your loop ends. It throws an error if the signal aborts, if
+   * the server refuses the token, or if the cursor has expired.
    *
    * ```ts
    * for await (const event of client.events.follow({ after: await load(), onCursor: save })) await handle(event);
@@ -94,7 +100,7 @@ export class Events {
       for (const listed of page.data) {
         if (signal?.aborted) throw abortError(signal, { operation: 'listEvents', attempts: 0 });
         yield followed(listed);
-        // The loop asks for the next event, so it has handled this one.
+        // When the loop asks for the next event, it has handled this one.
         await moveTo(listed.cursor);
       }
       await moveTo(page.next_cursor);
@@ -102,7 +108,7 @@ export class Events {
     }
   }
 
-  /** Reads a page. Repeats the call until it succeeds, or fails with an error that a repetition cannot change. */
+  /** Reads a page. Repeats the call until it succeeds, or until it fails with an error that a retry cannot fix. */
   async #nextPage(query: EventsQuery, options: CallOptions): Promise<EventList> {
     const { random, sleep } = this.#caller.environment;
     for (let failures = 0; ; failures += 1) {
@@ -120,6 +126,6 @@ export class Events {
 function followed({ id, cursor, event }: ListedEvent): FollowedEvent {
   const isKnown = (eventTypes as readonly string[]).includes(event.type);
   if (isKnown) return { ...event, id, cursor };
-  // A newer server has a type of event that this version of the package does not know.
+  // A newer server may send a type of event that this version of the package does not know.
   return { type: 'unknown', id, cursor, body: event as { type: string } };
 }

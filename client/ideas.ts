@@ -64,7 +64,7 @@ export class Ideas {
     return this.#caller.call('findSimilarIdeas', { query }, options);
   }
 
-  /** Gets one idea. With `expand`, the idea also has the first page of its comments or votes. */
+  /** Gets one idea. With the parameter `expand`, the result also has the first page of the idea's comments or votes. */
   get(id: number, options: ConditionalOptions & GetIdeaQuery): Call<ExpandedIdea | NotModified>;
   get(id: number, options?: CallOptions & GetIdeaQuery): Call<ExpandedIdea>;
   get(id: number, { expand, ...options }: CallOptions & GetIdeaQuery = {}) {
@@ -80,16 +80,18 @@ export class Ideas {
   }
 
   /**
-   * Edits the title or the body of an idea. Authors may do so for 15 minutes, and tokens with the `moderate` grant at any
-   * time. With `if_updated_at`, the edit fails with `idea_changed` if the idea has changed since then.
+   * Edits the title or the body of an idea. The author can edit an idea for 15 minutes, and a token with the `moderate`
+   * grant at any time. With `if_updated_at`, the edit fails with `idea_changed` if the idea has changed since that
+   * time.
    */
   edit(id: number, edit: IdeaEdit, options?: CallOptions): Call<Idea> {
     return this.#caller.call('editIdea', { params: { id }, body: edit }, options);
   }
 
   /**
-   * Deletes an idea with its comments and votes. Authors may do so for 15 minutes if nobody else has voted or commented,
-   * and tokens with the `moderate` grant at any time. A repeated deletion fails with `not_found`.
+   * Deletes an idea with its comments and votes. The author can delete an idea for 15 minutes if nobody else has voted
+   * or commented. A token with the `moderate` grant can delete it at any time. A repeated deletion fails with
+   * `not_found`.
    */
   delete(id: number, query: DeleteIdeaQuery = {}, options?: CallOptions): Call<Deletion> {
     return this.#caller.call('deleteIdea', { params: { id }, query }, options);
@@ -135,16 +137,16 @@ export class Ideas {
   }
 
   /**
-   * Edits the text of a comment. Authors may do so for 15 minutes, and tokens with the `moderate` grant at any time. With
-   * `if_updated_at`, the edit fails with `comment_changed` if the comment has changed since then.
+   * Edits the text of a comment. The author can edit a comment for 15 minutes, and a token with the `moderate` grant at
+   * any time. With `if_updated_at`, the edit fails with `comment_changed` if the comment has changed since that time.
    */
   editComment(id: number, commentId: number, edit: CommentEdit, options?: CallOptions): Call<Comment> {
     return this.#caller.call('editComment', { params: { id, commentId }, body: edit }, options);
   }
 
   /**
-   * Deletes a comment. Authors may do so for 15 minutes, and tokens with the `moderate` grant at any time. A repeated
-   * deletion fails with `not_found`.
+   * Deletes a comment. The author can delete a comment for 15 minutes, and a token with the `moderate` grant at any
+   * time. A repeated deletion fails with `not_found`.
    */
   deleteComment(id: number, commentId: number, query: DeleteCommentQuery = {}, options?: CallOptions): Call<Deletion> {
     return this.#caller.call('deleteComment', { params: { id, commentId }, query }, options);

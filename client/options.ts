@@ -84,7 +84,10 @@ export const defaultLimits = { timeoutMs: 30_000, totalTimeoutMs: 120_000, maxRe
 
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
-/** Options of `fetch`, also options of one runtime such as `dispatcher`, without the parts that the client sets. */
+/**
+ * Options for `fetch`, including options of a single runtime such as `dispatcher`. The parts that the client sets
+ * itself are not allowed.
+ */
 export type FetchOptions = Omit<RequestInit, 'method' | 'headers' | 'body' | 'signal' | 'redirect'> & {
   readonly [option: string]: unknown;
 };

@@ -119,7 +119,10 @@ export function prepareRequest(
   };
 }
 
-/** Returns an issue if the path of an unknown operation could lead to another path or add a query. */
+/**
+ * Returns an issue if the path in `client.request()` contains parts such as `..` or `?`, which would lead to another
+ * path or add a query.
+ */
 function pathIssues({ id, path }: Operation): ValidationIssue[] {
   if (id || (/^\/[^?#\\\s]*$/.test(path) && !/\/(?:\.|%2e){1,2}(?:\/|$)/i.test(path))) return [];
   const message = 'Must begin with a slash and have no query, no white space and no dot segment';

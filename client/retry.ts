@@ -42,7 +42,7 @@ export function retryDelayMs(error: IdeaBoardError, context: RetryContext): numb
   return Math.round(delayMs);
 }
 
-/** Whether a repeated request may succeed. */
+/** Whether the same request may succeed if the client sends it again. */
 export function isTransient(error: IdeaBoardError): boolean {
   return retryReason(error) !== undefined;
 }

@@ -3,7 +3,7 @@ import { type EventBody, eventTypes } from './contract.ts';
 import { type WebhookErrorKey, WebhookVerificationError } from './errors.ts';
 import { decodeBase64, importKeys, type SigningKey, signedBytes, type WebhookSecret } from './webhook-signature.ts';
 
-/** The event of a webhook. A check of `type` narrows its type in TypeScript. */
+/** The event of a webhook. If your program checks `type`, TypeScript knows the fields of this type of event. */
 export type WebhookEvent = Identified<EventBody> | UnknownWebhookEvent;
 
 type Identified<Body> = Body extends unknown ? Body & WebhookId : never;

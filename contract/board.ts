@@ -63,6 +63,7 @@ export const getBoard = c.query({
     auth: 'board',
     grant: 'read',
     bucket: 'apitoken:read',
+    sdk: 'board.get',
     tool: {
       name: 'get_board',
       title: 'Get the board',

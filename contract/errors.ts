@@ -42,7 +42,7 @@ export const errors = {
   similar_ideas: { status: 409, meaning: 'The board already has a near-duplicate of the idea. Nothing was written.' },
   cursor_expired: {
     status: 410,
-    meaning: `The events after this cursor may be incomplete: it is older than ${keptEventDays} days, or the database was restored from a backup. Start again without \`after\`, or with \`after=now\`.`,
+    meaning: `Events after this cursor may be missing, because the cursor is older than ${keptEventDays} days or the database was restored from a backup. Start again without \`after\`, or with \`after=now\`.`,
   },
   payload_too_large: { status: 413, meaning: 'The request body is larger than 64 KiB.' },
   unsupported_media_type: {
@@ -267,11 +267,14 @@ interface SchemaIssue {
   code?: string;
   message: string;
   path?: readonly (PropertyKey | { key: PropertyKey })[] | undefined;
-  /** The unknown fields, with the code `unrecognized_keys`. */
+  /** The names of the unknown fields, if the code of the issue is `unrecognized_keys`. */
   keys?: string[];
 }
 
-/** Converts the issues at a place of a request. An issue about unknown fields names the fields of the schema. */
+/**
+ * Converts the validation issues of one part of a request, such as the body. An issue about unknown fields also names
+ * the known fields.
+ */
 export function issuesIn(
   place: string[],
   error: { issues: readonly unknown[] } | null | undefined,
@@ -292,7 +295,7 @@ function nameOf(segment: PropertyKey | { key: PropertyKey }): string | number {
 /** The maximum number of unknown fields that an issue names, and the maximum length of each name. */
 const maxUnknown = { names: 5, length: 50 };
 
-/** Returns the issue for fields that do not exist, at a path of the request. */
+/** Returns the validation issue for unknown fields. The path says where in the request these fields are. */
 export function unknownFields(path: ValidationIssue['path'], unknown: string[], known: string[]): ValidationIssue {
   const names = unknown.slice(0, maxUnknown.names).map(name => JSON.stringify(name.slice(0, maxUnknown.length)));
   const fields = known.length > 0 ? `The fields are ${known.join(', ')}` : 'There are no fields';
@@ -312,7 +315,10 @@ export function raises<const K extends ErrorKey>(...keys: K[]): ErrorResponses<K
   return raisesWithin({ envelope: {}, error: {} }, ...keys) as ErrorResponses<K>;
 }
 
-/** Like raises(), but the error bodies have more fields, both beside the field `error` and in it. */
+/**
+ * Returns the same schemas as raises(), but with more fields in the error bodies: beside the field `error` and inside
+ * it.
+ */
 export function raisesWithin(
   more: { envelope: z.ZodRawShape; error: z.ZodRawShape },
   ...keys: ErrorKey[]

@@ -10,8 +10,8 @@ import { word } from './text.ts';
 const anyEvent = z.union(Object.values(events));
 
 /**
- * The body of any event. The schema accepts every body unchanged, because an earlier version of the server may have
- * recorded the event, with fewer fields.
+ * The body of any type of event. The schema checks nothing, because an earlier version of the server may have recorded
+ * the event with fewer fields.
  */
 const AnyEventBody = z.unknown().meta({
   openapi: {
@@ -26,10 +26,10 @@ const commented = events['comment.created'].meta()?.examples as EventBody[];
 const ListedEvent = z
   .object({
     id: z.string().describe('The id of the event. Webhooks send it in the header `webhook-id`.'),
-    cursor: z.string().describe('The place of the event. As `after`, it gives the events after this one.'),
+    cursor: z.string().describe('The cursor of the event. Pass it as `after` to get the later events.'),
     event: AnyEventBody,
   })
-  .meta({ title: 'ListedEvent', description: 'An event with its id and its place.' });
+  .meta({ title: 'ListedEvent', description: 'An event with its id and its cursor.' });
 
 const cursorExamples = [
   'AQAAAAAAAAABAAAAAAAAA-gI2a0c0AYfDkQAB6hXnGpLtQ',
@@ -68,16 +68,16 @@ export const listEvents = c.query({
   method: 'GET',
   path: '/api/v1/events',
   summary: 'List events',
-  description: `Returns the events of the board from the last ${keptEventDays} days, oldest first. To follow the board, repeat the request with \`next_cursor\` as \`after\`. Each committed event comes exactly once in such a sequence. Only a token with the \`moderate\` grant gets events of ideas that were pending at the time of the event. A board records \`idea.voted\` from the first request whose \`types\` name it, until ${keptEventDays} days after the last such request.`,
+  description: `Returns the events of the board from the last ${keptEventDays} days, oldest first. To follow the board, repeat the request with \`next_cursor\` as \`after\`. Each event then comes exactly once. Only a token with the \`moderate\` grant gets events of ideas that were pending at the time of the event. The server records the votes of the board only after a request with \`idea.voted\` in \`types\`, and stops ${keptEventDays} days after the last such request.`,
   query: z.strictObject({
     ...BoardParameter,
     after: word(100)
       .optional()
-      .describe('A cursor, for the events after it. `now` skips earlier events.')
+      .describe('Returns the events after this cursor. `now` skips earlier events.')
       .meta({ examples: ['now'] }),
     types: EventTypes.optional()
       .describe(
-        `Only these types, separated by commas: ${eventTypes.map(type => `\`${type}\``).join(', ')}. By default all but \`idea.voted\`.`,
+        `Returns only these types, separated by commas: ${eventTypes.map(type => `\`${type}\``).join(', ')}. By default, all but \`idea.voted\`.`,
       )
       .meta({ examples: ['idea.created,comment.created'] }),
     limit: queryInteger(1, 100)
@@ -107,11 +107,12 @@ export const listEvents = c.query({
     auth: 'board',
     grant: 'read',
     bucket: 'apitoken:read',
+    sdk: 'events.list',
     tool: {
       name: 'list_events',
       title: 'List events',
       description:
-        'Lists the events of a board of the last 30 days, oldest first. To read on, pass next_cursor as after.',
+        'Lists the events of a board of the last 30 days, oldest first. To continue, pass next_cursor as after.',
       resultFields: ['data', 'has_more', 'next_cursor'],
       isDestructive: false,
       isIdempotent: true,

@@ -7,8 +7,8 @@ import { tagExample } from './tag.ts';
 import { Timestamp, userText } from './text.ts';
 
 /**
- * An idea in an event. It has no my_vote, because an event has no specific reader. It has no body_truncated unless the
- * reader asked for excerpts, because otherwise its body is whole.
+ * An idea in an event. It has no my_vote, because many clients get the same event. It has body_truncated only if the
+ * client asked for excerpts.
  */
 export const EventIdea = Idea.omit({ my_vote: true, body_truncated: true })
   .extend({
@@ -88,10 +88,10 @@ function seen({ my_vote: _, body_truncated: __, ...idea }: Idea) {
   return idea;
 }
 
-/** The reason of a moderator for the change of somebody else's text. */
+/** The reason that a moderator gives for changing somebody else's text. */
 const reason = userText.optional().describe('The reason for the change, if the moderator or the author gave one.');
 
-/** A comment in the event of its edit. Such an event names no author, because somebody else may have caused it. */
+/** A comment in an event about its edit. It has no author, because a moderator may have made the edit. */
 const EditedComment = Comment.omit({ author: true }).meta({
   title: 'EditedComment',
   description: 'The comment right after the edit, without its author.',
@@ -190,7 +190,7 @@ export const events = {
   'idea.deleted': event(
     'idea.deleted',
     'IdeaDeletedEvent',
-    'An idea was deleted with its comments and votes. `idea` has its last title, and a body without the text.',
+    'An idea was deleted with its comments and votes. `idea` has the last title and, instead of the body, the text `(deleted)`.',
     { reason },
     { idea: { ...ideaExamples.edited, body: '(deleted)' }, at: '2026-03-14T09:33:05.310Z', reason: 'Spam' },
   ),
@@ -231,7 +231,10 @@ export type EventBody<T extends EventType = EventType> = z.infer<(typeof events)
 
 export const eventTypes = Object.keys(events) as EventType[];
 
-/** The types of events that a list of events has by default. Votes are many, and interest few clients. */
+/**
+ * The types of events in the list of events by default. It leaves out votes, because boards have many votes and few
+ * clients need them.
+ */
 export const defaultEventTypes = eventTypes.filter(type => type !== 'idea.voted');
 
 /** The event that the server sends when a person tests a webhook. */

@@ -96,7 +96,7 @@ const duplicate = {
   url: 'https://ideas.example.com/b/web-app/ideas/57',
 } satisfies Idea;
 
-/** One idea at several times, and a duplicate that is merged into it. All examples use these two ideas. */
+/** The two ideas of all examples: one idea at several times, and a duplicate that is merged into it. */
 export const ideaExamples = {
   created,
   pending: { ...created, moderation_state: 'pending' },

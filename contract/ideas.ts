@@ -41,10 +41,13 @@ export const IdeaInput = z
 /** A schema for an id in a query string, such as the id of a tag. */
 const QueryId = queryInteger(1, Number.MAX_SAFE_INTEGER);
 
-/** The parameters that can be combined with `ids`. Filters, orders and pages make no sense for known ideas. */
+/**
+ * The parameters that a request with `ids` can also have. It cannot have filters, sort orders or page parameters,
+ * because it names the exact ideas.
+ */
 const besideIds = ['ids', 'board', 'body'];
 
-/** Extends the schema of a query so that it refuses filters, orders and pages beside ids. */
+/** Extends a query schema: a request with `ids` must not have filters, sort orders or page parameters. */
 function idsAlone<T extends z.ZodType<{ ids?: unknown }>>(query: T) {
   return query.refine(given => given.ids === undefined || Object.keys(given).every(name => besideIds.includes(name)), {
     error: `Only ${besideIds.slice(1).join(' and ')} can be combined with ids`,
@@ -57,7 +60,7 @@ export const listIdeas = c.query({
   path: '/api/v1/ideas',
   summary: 'List ideas',
   description:
-    'Returns the published ideas of the board. Leaves out merged ideas, and ideas in a hidden status unless `status` or `status_key` asks for it. An idea must match all filters. With `moderation_state=pending`, returns the approval queue. With `ids`, returns these ideas.',
+    'Returns the published ideas of the board. Leaves out merged ideas, and ideas in a hidden status unless `status` or `status_key` asks for it. An idea must match all filters. With `moderation_state=pending`, returns the approval queue. With `ids`, returns the ideas with these ids.',
   query: idsAlone(
     onePlace(
       z.strictObject({
@@ -100,11 +103,11 @@ export const listIdeas = c.query({
           .optional()
           .describe(`\`excerpt\` cuts each body to its first ${excerptLength} characters and sets \`body_truncated\`.`)
           .meta({ default: 'full', examples: ['excerpt'] }),
-        // The ids have no example. Together with the other examples they would make an invalid request.
+        // This parameter has no example, because a request with `ids` and the other example values would be invalid.
         ids: queryList(QueryId, maxIdsOfRequest, { type: 'integer', format: 'int64', minimum: 1 })
           .optional()
           .describe(
-            `Returns the ideas with these ids in this order, also if they are merged or hidden. Leaves out unknown ids. Cannot be combined with filters, \`sort\` or pages. At most ${maxIdsOfRequest} ids.`,
+            `Returns the ideas with these ids in this order, even merged and hidden ideas. Skips unknown ids. Cannot be combined with filters, \`sort\` or pages. At most ${maxIdsOfRequest} ids.`,
           ),
         ...pagination,
       }),
@@ -118,6 +121,7 @@ export const listIdeas = c.query({
     grant: 'read',
     bucket: 'apitoken:read',
     grantByQuery: { moderation_state: 'moderate' },
+    sdk: 'ideas.list',
     tool: {
       name: 'list_ideas',
       title: 'List and search ideas',
@@ -166,6 +170,7 @@ export const createIdea = c.mutation({
     auth: 'board',
     grant: 'write',
     bucket: 'apitoken:write',
+    sdk: 'ideas.create',
     tool: {
       name: 'create_idea',
       title: 'Create an idea',
@@ -182,7 +187,7 @@ export const Reason = text(1, 500);
 
 const reasonDescription = 'The reason, 1 to 500 characters. Webhooks and the author of a deleted idea receive it.';
 
-/** The fields that every edit accepts beside the new texts. */
+/** The fields that every edit accepts in addition to the new texts. */
 export const editFields = {
   if_updated_at: GivenTimestamp.optional().describe(
     'The `updated_at` that you have read. If it has changed since then, the edit is refused.',
@@ -202,7 +207,7 @@ export const IdeaEdit = z
     examples: [{ body: ideaExamples.edited.body, if_updated_at: ideaExamples.created.updated_at }],
   });
 
-/** The query of a deletion. */
+/** The query parameters of a request that deletes an idea or a comment. */
 export const DeletionQuery = z.strictObject({
   ...BoardParameter,
   reason: Reason.optional()
@@ -250,6 +255,7 @@ export const editIdea = c.mutation({
     auth: 'board',
     grant: 'write',
     bucket: 'apitoken:write',
+    sdk: 'ideas.edit',
     tool: {
       name: 'edit_idea',
       title: 'Edit an idea',
@@ -265,7 +271,7 @@ export const deleteIdea = c.mutation({
   method: 'DELETE',
   path: '/api/v1/ideas/:id',
   summary: 'Delete an idea',
-  description: `Deletes a published idea with its comments and votes. Nothing restores it. The user who issued the token may delete their own ideas for ${changeMinutes} minutes, if nobody else has voted or commented. A token with the \`moderate\` grant may delete every idea at any time. An idea into which others are merged cannot be deleted.`,
+  description: `Deletes a published idea with its comments and votes. Nobody can restore the idea. The user who issued the token may delete their own ideas for ${changeMinutes} minutes, if nobody else has voted or commented. A token with the \`moderate\` grant may delete every idea at any time. An idea into which others are merged cannot be deleted.`,
   pathParams: z.object(IdeaPath),
   query: DeletionQuery,
   body: noBody,
@@ -289,10 +295,11 @@ export const deleteIdea = c.mutation({
     auth: 'board',
     grant: 'write',
     bucket: 'apitoken:write',
+    sdk: 'ideas.delete',
     tool: {
       name: 'delete_idea',
       title: 'Delete an idea',
-      description: `Deletes an idea with its comments and votes, for good. Ask the user first. Authors can delete their ideas for ${changeMinutes} minutes if nobody else has voted or commented, and moderators every idea: then give a reason. For a duplicate, use merge_ideas instead, because a merge keeps the votes.`,
+      description: `Deletes an idea with its comments and votes for good. Ask the user first. Authors can delete their ideas for ${changeMinutes} minutes if nobody else has voted or commented, and moderators every idea: then give a reason. For a duplicate, use merge_ideas instead, because a merge keeps the votes.`,
       isDestructive: true,
       isIdempotent: false,
     },

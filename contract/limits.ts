@@ -24,7 +24,10 @@ export const maxIdsOfRequest = 100;
 /** The number of days that the server keeps events. */
 export const keptEventDays = 30;
 
-/** The longest time that a request for events waits, and the maximum number of waiting requests of a token. */
+/**
+ * The maximum number of seconds that a request can wait for events, and the maximum number of waiting requests of a
+ * token.
+ */
 export const maxWaitSeconds = 55;
 export const maxWaitsOfToken = 2;
 

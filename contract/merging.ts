@@ -56,6 +56,7 @@ export const mergeIdea = c.mutation({
   metadata: {
     ...metadata,
     meanings: mergeMeanings,
+    sdk: 'ideas.merge',
     tool: {
       name: 'merge_ideas',
       title: 'Merge an idea into another',
@@ -83,6 +84,7 @@ export const unmergeIdea = c.mutation({
   },
   metadata: {
     ...metadata,
+    sdk: 'ideas.unmerge',
     tool: {
       name: 'unmerge_idea',
       title: 'Undo the merge of an idea',

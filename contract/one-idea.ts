@@ -28,7 +28,7 @@ export const getIdea = c.query({
   pathParams: z.object(IdeaPath),
   query: z.strictObject({
     ...BoardParameter,
-    // It has no example, because the examples of responses have no additional fields.
+    // This parameter has no example, because the example responses do not contain the additional fields.
     expand: queryList(Expansion, expansions.length, { type: 'string', enum: expansions })
       .optional()
       .describe(`Adds the first ${defaultPerPage} \`comments\` or \`votes\`. \`votes\` needs the \`moderate\` grant.`),
@@ -45,6 +45,7 @@ export const getIdea = c.query({
     grant: 'read',
     bucket: 'apitoken:read',
     grantByQuery: { 'expand=votes': 'moderate' },
+    sdk: 'ideas.get',
     tool: {
       name: 'get_idea',
       title: 'Get one idea',

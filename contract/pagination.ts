@@ -12,7 +12,10 @@ export function queryInteger(min: number, max: number) {
     });
 }
 
-/** A schema for a list that a query string has as text with commas. A tool call has it as an array. */
+/**
+ * A schema for a list of values. A query string contains the list as text with commas, and a tool call contains it as
+ * an array.
+ */
 export function queryList<T extends z.ZodType>(entry: T, max: number, items: object) {
   return z
     .union([z.array(z.unknown()), z.string().transform(list => list.split(','))])

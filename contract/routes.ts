@@ -25,8 +25,8 @@ export interface ToolMetadata {
    */
   description: string;
   /**
-   * The names of the fields, at any depth, in the tool's output schema. The result has more fields. Undefined if the
-   * output schema contains all fields.
+   * The names of the result fields that the tool's output schema describes, at any depth. The result may have further
+   * fields. If undefined, the output schema describes all fields.
    */
   resultFields?: readonly string[];
   /** Whether the tool undoes or replaces the work of other people. If so, a client should ask the user first. */
@@ -35,6 +35,13 @@ export interface ToolMetadata {
   isIdempotent: boolean;
   /** The default values of arguments that differ from the default values of the REST request. */
   defaults?: Readonly<Record<string, unknown>>;
+}
+
+/** How agents and programs use a route. */
+interface Uses {
+  tool: ToolMetadata;
+  /** The method of the SDK, such as `ideas.vote`. */
+  sdk: string;
 }
 
 /** The metadata of a route in ts-rest. The server needs these properties before it reads the body of a request. */
@@ -49,8 +56,8 @@ export type RouteMetadata = {
    */
   | { auth: 'tools' }
   /** The route accepts a token with any grant. Its requests do not count against the rate limits of the token. */
-  | { auth: 'token'; tool: ToolMetadata }
-  | {
+  | ({ auth: 'token' } & Uses)
+  | ({
       auth: 'board';
       grant: Grant;
       bucket: Bucket;
@@ -58,8 +65,7 @@ export type RouteMetadata = {
       grantByQuery?: GrantByQuery;
       /** The meanings of error keys on this route, if they differ from the usual ones. */
       meanings?: ErrorMeanings;
-      tool: ToolMetadata;
-    }
+    } & Uses)
 );
 
 export const BoardParameter = {

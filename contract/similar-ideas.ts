@@ -64,6 +64,7 @@ export const findSimilarIdeas = c.query({
     auth: 'board',
     grant: 'read',
     bucket: 'apitoken:read',
+    sdk: 'ideas.similar',
     tool: {
       name: 'find_similar_ideas',
       title: 'Find similar ideas',

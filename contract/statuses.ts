@@ -40,6 +40,7 @@ export const setIdeaStatus = c.mutation({
     auth: 'board',
     grant: 'moderate',
     bucket: 'apitoken:write',
+    sdk: 'ideas.setStatus',
     tool: {
       name: 'set_idea_status',
       title: 'Set the status of an idea',

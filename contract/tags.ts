@@ -40,6 +40,7 @@ export const addIdeaTag = c.mutation({
   },
   metadata: {
     ...metadata,
+    sdk: 'ideas.addTag',
     tool: {
       name: 'add_idea_tag',
       title: 'Assign a tag to an idea',
@@ -69,6 +70,7 @@ export const removeIdeaTag = c.mutation({
   },
   metadata: {
     ...metadata,
+    sdk: 'ideas.removeTag',
     tool: {
       name: 'remove_idea_tag',
       title: 'Remove a tag from an idea',

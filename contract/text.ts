@@ -56,7 +56,10 @@ export const Timestamp = z
   .string()
   .meta({ openapi: { type: 'string', format: 'date-time' }, examples: ['2026-03-14T09:26:53.589Z'] });
 
-/** The years of a timestamp in a request. PostgreSQL and JavaScript write years outside of four digits differently. */
+/**
+ * The years that a timestamp in a request may have. PostgreSQL and JavaScript write years with more or fewer than four
+ * digits differently.
+ */
 const years = { first: 1970, last: 9999 };
 
 /** A schema for a timestamp in a request. It accepts every notation of RFC 3339, and compares milliseconds. */

@@ -68,6 +68,7 @@ export const getToken = c.query({
   metadata: {
     tag: 'Token',
     auth: 'token',
+    sdk: 'token.get',
     tool: {
       name: 'whoami',
       title: 'See boards, grants and limits',

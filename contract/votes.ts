@@ -66,6 +66,7 @@ export const voteIdea = c.mutation({
     auth: 'board',
     grant: 'write',
     bucket: 'apitoken:write',
+    sdk: 'ideas.vote',
     tool: {
       name: 'vote_idea',
       title: 'Vote on an idea',
@@ -143,6 +144,7 @@ export const listVotes = c.query({
     auth: 'board',
     grant: 'moderate',
     bucket: 'apitoken:read',
+    sdk: 'ideas.votes',
     tool: {
       name: 'list_votes',
       title: 'List the votes of an idea',

@@ -67,13 +67,13 @@ const text = `/*
 interface Route {
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   path: string;
-  /** Whether a token with several boards must name one. */
+  /** Whether a token with several boards must name a board in the request. */
   isOnBoard: boolean;
   /** Whether the operation accepts an Idempotency-Key. */
   takesKey: boolean;
 }
 
-/** The route of each operation. */
+/** The method, the path and other facts about each operation. */
 export const routes: Readonly<Record<OperationId, Route>> = {
   ${routes.map(([id, route]) => `${id}: ${routeRow(route)},`).join('\n')}
 };

@@ -83,11 +83,12 @@ function listErrors(): string {
   const rows = keys.map(key => [`\`${key}\``, String(errors[key].status), adviceFor(key)]);
   return `## Errors
 
-The agent gets the error key and this advice. If the result of a call has \`isError\`, the HTTP status is 200 instead of
-the status in this table.
+The agent gets the error key and the advice in this table. If the result of a call has \`isError\`, the HTTP
+status is 200 instead of the status in this table.
 
 ${markdownTable(['error key', 'HTTP status', 'advice to the agent'], rows)}
-For some error keys, \`error.details\` has the data for the next call. REST responses have the same details.
+For some error keys, \`error.details\` has the data for the next call. The error responses of the REST API
+have the same details.
 
 ${markdownTable(['error key', 'fields of `details`', 'meaning'], listDetails(keys))}`;
 }

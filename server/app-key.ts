@@ -7,7 +7,7 @@ import { decodeSecret, makeKeptSecret, readKeptSecret } from './kept-secret.ts';
 
 type KeyConfig = Pick<Config, 'APP_KEY' | 'DATABASE_URL' | 'DATA_DIR'>;
 
-/** The name of the key at the start of an error message. */
+/** Error messages about the file of the application key begin with this name. */
 const fileName = 'The application key';
 
 /**

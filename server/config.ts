@@ -89,7 +89,7 @@ export const settings = z.object({
     .url({ protocol: /^postgres(ql)?$/ })
     .optional()
     .describe(
-      'The URL of a PostgreSQL 14 or newer. If the variable is unset, the server starts an embedded PostgreSQL.',
+      'The URL of a PostgreSQL 15 or newer. If the variable is unset, the server starts an embedded PostgreSQL.',
     ),
   DATA_DIR: z
     .string()

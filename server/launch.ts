@@ -10,7 +10,8 @@ export async function launch(role: 'runServer' | 'runWorker'): Promise<void> {
   enableCompileCache();
   const [roles, { describeFailure }] = await Promise.all([import('./run-server.ts'), import('./start-failure.ts')]);
   if (process.argv[2] === '--compile') {
-    // Loads this module now, so that it is also in the cache. The server loads it only when it needs it.
+    // The server loads this module only on demand. With --compile, loads it now, so that Node also caches its compiled
+    // code.
     await import('./mcp/answer-with-sdk.ts');
     return;
   }

@@ -50,8 +50,8 @@ export interface StoredIdea {
   /** The ideas that are merged into this idea, in the order of the merges. */
   sources: StoredIdea[];
   /**
-   * The votes on this idea itself, by the id of the token. A removed vote stays as `none` if other ideas were merged
-   * into this idea. Then the vote of the same token on a merged idea does not count.
+   * The direct votes on this idea, by the id of the token. If other ideas were merged into this idea, a removed vote
+   * stays as `none`. Because of this `none`, the vote of the same token on a merged idea does not count.
    */
   votes: Map<number, StoredVote>;
   comments: Comment[];
@@ -477,7 +477,7 @@ function touch(idea: StoredIdea) {
   idea.updatedAt = timeAfter(idea.updatedAt);
 }
 
-/** Returns the current time, or a millisecond after a time that is not over. */
+/** Returns the current time. If this is not later than the given time, returns the given time plus one millisecond. */
 function timeAfter(time: string): string {
   return new Date(Math.max(Date.now(), Date.parse(time) + 1)).toISOString();
 }

@@ -8,7 +8,7 @@ interface LoggedEvent {
   event: BoardEvent;
 }
 
-/** The query of a list of events after its validation. */
+/** The validated query of a request for the list of events. */
 type Query = Omit<ListEventsQuery, 'types'> & { types?: readonly string[] | undefined };
 
 /** The events of a test server, oldest first. */
@@ -22,7 +22,10 @@ export class EventLog {
     for (const wake of this.#wakers) wake();
   }
 
-  /** Lists the events after a cursor. Waits for an event if the query says so, until the signal aborts. */
+  /**
+   * Lists the events after a cursor. If there are none and the query has `wait`, waits for an event until the signal
+   * aborts.
+   */
   async list(query: Query, token: TestToken, signal: AbortSignal): Promise<EventList> {
     const start = query.after === 'now' ? this.#events.length : positionOf(query.after);
     const mayWait = query.wait && query.after !== 'now';
@@ -77,7 +80,7 @@ function positionOf(cursor: string | undefined): number {
     const position = /^events (\d+)$/.exec(atob(cursor))?.[1];
     if (position !== undefined) return Number(position);
   } catch {
-    // The text is not a cursor.
+    // An invalid cursor gets the error below.
   }
   const message = 'Is not a cursor of an event of this board';
   const issue: ValidationIssue = { path: ['query', 'after'], code: 'custom', message };

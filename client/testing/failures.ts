@@ -48,7 +48,7 @@ function isOfTransport(key: Failure['key']): key is TransportFailure {
   return key === 'connection_failed' || key === 'timed_out' || key === 'unexpected_answer';
 }
 
-/** Returns an error as the API would answer it, with the details of the contract's example. */
+/** Returns the error that the API would send, with the details of the contract's example. */
 function refusalOf(key: ErrorKey, retryAfterSeconds: number): Refusal {
   const schema = key in errorDetails ? errorDetails[key as keyof typeof errorDetails] : undefined;
   const example = schema?.meta()?.examples as unknown[] | undefined;

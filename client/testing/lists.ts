@@ -41,7 +41,7 @@ function readCursor(cursor: string, sort: string): Place {
     const [ofSort, key, id] = JSON.parse(atob(cursor));
     if (ofSort === sort) return [key, id];
   } catch {
-    // The text is not a cursor.
+    // An invalid cursor gets the error below.
   }
   const issue: ValidationIssue = {
     path: ['query', 'cursor'],
@@ -88,7 +88,7 @@ function isInStatus(status: Status, { status: wanted, status_key, moderation_sta
   return moderation_state === 'pending' || !status.is_hidden;
 }
 
-/** Whether every word of a search begins a word of the title. An empty search does not filter. */
+/** Whether each word of the search is the beginning of a word in the title. An empty search finds every title. */
 function hasWords(title: string, search: string | undefined): boolean {
   if (search === undefined || search === '') return true;
   const words = wordsOf(search);

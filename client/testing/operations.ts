@@ -4,7 +4,7 @@ import { type BoardState, listVotesOf, type StoredIdea, type TestToken, tallyOf 
 import type { EventLog } from './event-log.ts';
 import { matches, pageOf, rankOf } from './lists.ts';
 
-/** A valid request of an operation. */
+/** A request that the test server has validated. */
 export interface ValidRequest<O extends OperationId = OperationId> {
   id: number;
   tagId: number;
@@ -12,7 +12,7 @@ export interface ValidRequest<O extends OperationId = OperationId> {
   query: NonNullable<Operations[O]['query']>;
   body: Operations[O]['body'];
   token: TestToken;
-  /** Aborts when the client disconnects. */
+  /** A signal that aborts when the client disconnects. */
   signal: AbortSignal;
 }
 
@@ -65,7 +65,7 @@ export function handlersOf(state: BoardState, events: EventLog): Handlers {
     listVotes: ({ id, query, token }) => listVotes(state.find(id, token), query),
     commentOnIdea: ({ id, body, token }) => state.comment(id, body.body, token),
     listComments: ({ id, query, token }) => listComments(state.find(id, token), query),
-    // The validation has split the types.
+    // The validation has already split the text in `types` into an array.
     listEvents: ({ query, token, signal }) => events.list(query as Parameters<EventLog['list']>[0], token, signal),
     editComment: ({ id, commentId, body, token }) => state.editComment(id, commentId, body, token),
     deleteComment: ({ id, commentId, query, token }) => state.deleteComment(id, commentId, query.reason, token),

@@ -9,37 +9,6 @@ export interface CodeSample {
   source: string;
 }
 
-/**
- * The SDK's method of each operation. Agents use the tools with a client of the Model Context Protocol. The SDK's
- * `request` does not suit the tools, because it retries a POST request and relies on the header `Idempotency-Key`. The
- * tools ignore this header.
- */
-const methods: Record<OperationId, string | null> = {
-  getToken: 'token.get',
-  getBoard: 'board.get',
-  listIdeas: 'ideas.list',
-  findSimilarIdeas: 'ideas.similar',
-  createIdea: 'ideas.create',
-  getIdea: 'ideas.get',
-  voteIdea: 'ideas.vote',
-  listVotes: 'ideas.votes',
-  commentOnIdea: 'ideas.comment',
-  listComments: 'ideas.comments',
-  editIdea: 'ideas.edit',
-  deleteIdea: 'ideas.delete',
-  editComment: 'ideas.editComment',
-  deleteComment: 'ideas.deleteComment',
-  listEvents: 'events.list',
-  setIdeaStatus: 'ideas.setStatus',
-  addIdeaTag: 'ideas.addTag',
-  removeIdeaTag: 'ideas.removeTag',
-  mergeIdea: 'ideas.merge',
-  unmergeIdea: 'ideas.unmerge',
-  getHealth: 'request',
-  getReadiness: 'request',
-  useTools: null,
-};
-
 /** The query parameters of the sample, for operations that need some. */
 const queries: { [Op in OperationId]?: Record<string, string> } = {
   findSimilarIdeas: { title: 'CSV export of a board' },
@@ -76,11 +45,21 @@ export function codeSamples(parameters: Json[], route: Route, id: OperationId, b
     body,
     needsToken: auth !== 'none',
   };
-  const method = methods[id];
+  const method = methodOf(route.metadata as RouteMetadata);
   return [
     { lang: 'TypeScript', label: 'TypeScript', source: method ? callMethod(method, request) : callFetch(request) },
     { lang: 'Shell', label: 'curl', source: callCurl(request) },
   ];
+}
+
+/**
+ * Returns the SDK's method of an operation. Agents use the tools with a client of the Model Context Protocol. The SDK's
+ * `request` does not suit the tools, because it retries a POST request and relies on the header `Idempotency-Key`. The
+ * tools ignore this header.
+ */
+function methodOf(metadata: RouteMetadata): string | undefined {
+  if (metadata.auth === 'tools') return undefined;
+  return 'sdk' in metadata ? metadata.sdk : 'request';
 }
 
 function callMethod(name: string, { method, path, pathParameters, query, body }: ExampleRequest): string {
@@ -113,7 +92,7 @@ const result = await response.json();`;
 }
 
 function callCurl({ method, path, query, headers, body, needsToken }: ExampleRequest): string {
-  // With a body, curl sends a POST request.
+  // curl sends a POST request if there is a body, and otherwise a GET request.
   const isDefault = method === (body === undefined ? 'GET' : 'POST');
   const options = [
     ...(needsToken ? ['-H "Authorization: Bearer $IDEA_BOARD_TOKEN"'] : []),

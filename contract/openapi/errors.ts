@@ -66,8 +66,8 @@ export function describeError(
 }
 
 /**
- * Returns an example of a JSON-RPC error. In it, validation_failed concerns the query, because the body is a JSON-RPC
- * message and has errors of its own.
+ * Returns an example of a JSON-RPC error. The example of validation_failed is about the query, because an invalid body
+ * gets other JSON-RPC errors.
  */
 function jsonRpcExample(key: ErrorKey, route: Raising): Json {
   const { message, ...facts } = exampleFacts(key, { ...route, body: undefined });

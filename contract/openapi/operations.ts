@@ -77,7 +77,7 @@ function describeRequest({ requestBody }: Operation, route: Route, operationId: 
   const names = requestExamples(operationId, schema, examples);
   requestBody.content['application/json'].examples = names;
   requestBody.required = true;
-  // Deletes this description, because the schema of the body has its own.
+  // Deletes the description of the request body, because the schema of the body has its own description.
   delete requestBody.description;
   const [first = ''] = Object.keys(names);
   return (examples[first] as { value: unknown }).value;

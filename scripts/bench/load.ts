@@ -4,8 +4,8 @@ import { answerCalls } from './answer-calls.ts';
 import { connections, makeRequests, type ScenarioName, type Targets } from './scenarios.ts';
 
 /**
- * The number of requests to prepare for each connection and second. A connection that sends more requests would repeat
- * them, but no connection is so fast.
+ * The number of requests to prepare for each connection and second. A faster connection would repeat requests, but no
+ * connection is that fast.
  */
 const requestsPerConnectionSecond = 500;
 

@@ -5,26 +5,15 @@ import { formatTable } from './format-table.ts';
 import { seed } from './seed.ts';
 import { note, type Stage } from './stage.ts';
 
-interface Limits {
-  medianMs: number;
-  bytes: number;
-}
-
-/** The limits for the pages of boards. The server compresses them only for visitors: see docs/threat-model.md. */
-const publicLimits: Limits = { medianMs: 5, bytes: 30_000 };
-const memberLimits: Limits = { medianMs: 5, bytes: 70_000 };
-/** The limits for the admin area and the operator's panel. */
-const personalLimits: Limits = { medianMs: 20, bytes: 50_000 };
+/** The limit for the transferred size of a page. */
+const maxBytes = 30_000;
+/** The limits for the median time of boards, and of the admin area and the operator's panel. */
+const [boardMs, panelMs] = [5, 20];
 
 /** A page, for a visitor without a session or for the owner of the account. */
 interface Page {
   path: string;
   isSignedIn: boolean;
-}
-
-function limitsOf({ path, isSignedIn }: Page): Limits {
-  if (!path.startsWith('/b/')) return personalLimits;
-  return isSignedIn ? memberLimits : publicLimits;
 }
 
 interface Measured extends Page {
@@ -80,9 +69,8 @@ async function weighAssets(baseUrl: string, headers: Record<string, string>): Pr
   return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
 }
 
-function isTooMuch({ status, bytes, p50Ms, ...page }: Measured): boolean {
-  const limits = limitsOf(page);
-  return status !== 200 || bytes > limits.bytes || p50Ms > limits.medianMs;
+function isTooMuch({ path, status, bytes, p50Ms }: Measured): boolean {
+  return status !== 200 || bytes > maxBytes || p50Ms > (path.startsWith('/b/') ? boardMs : panelMs);
 }
 
 function describe(measured: Measured[], ideas: number): string {
@@ -100,15 +88,10 @@ function describe(measured: Measured[], ideas: number): string {
   ];
   return `
 ${ideas} ideas. kB is the transferred size of the page with its style sheet and icon. The time is for the whole answer.
-The limits are ${inWords(publicLimits)} for boards without a session,
-${inWords(memberLimits)} for boards with a session, and ${inWords(personalLimits)} for others.
+The limits are ${maxBytes / 1000} kB, and a median of ${boardMs} ms for boards and ${panelMs} ms for others.
 
 ${formatTable(rows)}
 `;
-}
-
-function inWords({ medianMs, bytes }: Limits): string {
-  return `${bytes / 1000} kB and a median of ${medianMs} ms`;
 }
 
 /** Signs in the owner and adds the users, tokens, webhooks and events of a large account. Returns the session token. */

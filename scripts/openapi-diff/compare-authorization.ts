@@ -123,7 +123,7 @@ function identityOf(node: Located, name: string): string {
   const [scheme, place, url, parameter] = ['scheme', 'in', 'openIdConnectUrl', 'name'].map(
     key => textOf(node, key) ?? '',
   );
-  // The names of HTTP schemes and of headers are in any case.
+  // Upper and lower case make no difference in the names of HTTP schemes and headers.
   const key = place === 'header' ? parameter?.toLowerCase() : parameter;
   return canonicalText([type, scheme?.toLowerCase() ?? '', place ?? '', url ?? '', key ?? '']);
 }

@@ -43,8 +43,8 @@ export function compareParameters(operation: Part, items: Part, paths: readonly 
     const definition = follow(exists(listed.base) ? listed.base : listed.head);
     const kind = textOf(definition, 'in') ?? '';
     const where = `${kind} parameter ${textOf(definition, 'name') ?? ''}`;
-    // A path without one of its parameters is a different path, which another rule has already reported. But a webhook
-    // has no path.
+    // If a path loses a parameter, it is a different path, and another rule has already reported the change. But the
+    // requests of a webhook have no path.
     const turns = isReceived ? turnsOfWebhooks : kind === 'path' ? {} : turnsOfRequests;
     compareParameter({ ...listed, where }, turns, `the ${where}`, kind, isReceived ? 'response' : 'request');
   }
@@ -63,14 +63,17 @@ export function compareHeaders(response: Part): void {
   }
 }
 
-/** Lists the parameters of an operation by an identity: its position for a path parameter, its name for any other. */
+/**
+ * Lists the parameters of an operation by a key: the position of a path parameter, or the name of any other parameter.
+ */
 function parametersOf(item: Located, operation: Located, path: string): [string, Located][] {
   const parts = namesIn(path);
   // A parameter of the operation overrides the path's parameter with the same name.
   const listed = [item, operation].flatMap(node => itemsOf(childOf(node, 'parameters')));
   return listed.flatMap((parameter): [string, Located][] => {
     const [name, kind] = ['name', 'in'].map(key => textOf(follow(parameter), key) ?? '') as [string, string];
-    // OpenAPI ignores header parameters with these names, because bodies and security requirements describe them.
+    // Skips the header parameters Accept, Content-Type and Authorization, as OpenAPI requires. Bodies and security
+    // requirements describe these headers.
     if (kind === 'header' && /^(accept|content-type|authorization)$/i.test(name)) return [];
     const id = kind === 'path' ? parts.indexOf(name) : kind === 'header' ? name.toLowerCase() : name;
     return [[`${kind} ${id}`, parameter]];

@@ -51,7 +51,8 @@ export function compareResponses(operation: Part): void {
     // A webhook's receiver may answer with every status of a range. Single statuses therefore cannot replace the range.
     const parts = isReceived ? [] : [...has].filter(([one]) => !had.has(one) && coverOf(had, one) === status);
     if (had.has(status)) compareSplit(own, parts);
-    // The comparison of the parts of a cover includes each status that the cover allowed before.
+    // Skips a status that only the head document lists, if the base document has a response for its range, such as 4XX.
+    // compareSplit compares such a status.
     if (isInBoth(there)) {
       if (had.has(status) || isReceived) compareResponse(there);
     } else if (exists(head) || parts.length === 0) {

@@ -127,7 +127,8 @@ export function withoutNames(template: string): string {
 export function alignPrefixes(base: OpenApiDocument, head: OpenApiDocument): [OpenApiDocument, OpenApiDocument] {
   const [had, has] = [prefixOf(base), prefixOf(head)];
   if (had === has || had === undefined || has === undefined) return [base, head];
-  // If the documents then have no path in common, the version in the URLs of the servers is another one.
+  // Does nothing if the documents would have no path in common after the move. Then the server URLs contain another
+  // version of the API.
   const paths = new Set(pathsOf(base).map(([path]) => had + path));
   if (!pathsOf(head).some(([path]) => paths.has(has + path))) return [base, head];
   return [

@@ -48,7 +48,7 @@ export function both<Value>({ base, head }: Part, read: (node: Located) => Value
   return [read(base), read(head)];
 }
 
-/** Lists the parts of a part by their keys, from the lists of both documents. */
+/** Lists the inner parts of a part by their keys, each with its content in both documents. */
 export function matchParts(part: Part, [had, has]: readonly [Parts, Parts]): [key: string, part: Part][] {
   return matchKeys(had, has).map(([key, was, is]) => {
     return [key, { ...part, base: was ?? nothingIn(part.base), head: is ?? nothingIn(part.head) }];
@@ -57,7 +57,9 @@ export function matchParts(part: Part, [had, has]: readonly [Parts, Parts]): [ke
 
 type Parts = Iterable<readonly [string, Located]>;
 
-/** Compares a schema. `isAlwaysSent` is whether the value is never missing, so that its default has no effect. */
+/**
+ * Compares the schemas of a part. Set `isAlwaysSent` if the value is never missing, so that its default has no effect.
+ */
 export function compareSchemaOf(part: Part, subject: string, direction: Direction, isAlwaysSent = false): void {
   const { base, head, operation, where, isError, comparison } = part;
   const root = { operation, where, subject, isError, isAlwaysSent };
@@ -71,7 +73,10 @@ export function compareDeprecation(part: Part, subject: string): void {
     tell(part, is ? 'deprecated' : 'deprecation-lifted', `${subject} is ${is ? '' : 'no longer '}deprecated.`);
 }
 
-/** Compares whether a part is required, optional or missing. Returns the part if both documents have it. */
+/**
+ * Reports a part that became required or optional, was added or was removed. Returns the part if both documents have
+ * it.
+ */
 export function comparePresence(part: Part, turns: Turns, subject: string): Part | undefined {
   const there = isInBoth(part) ? followed(part) : part;
   const [was, is] = both(part, node => (exists(node) ? isTrue(follow(node), 'required') : undefined));

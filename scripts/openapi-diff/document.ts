@@ -2,7 +2,10 @@ import { parse as parseYaml } from 'yaml';
 import { isObject, type Json, type JsonObject, memberOf } from './json.ts';
 import { upgradeDocument } from './upgrade-document.ts';
 
-/** A part of a document. A missing part has no value, and the JSON pointer of its nearest parent. */
+/**
+ * A part of a document. If the document lacks the part, there is no value, and the JSON pointer is the one of the
+ * nearest parent.
+ */
 export interface Located {
   document: OpenApiDocument;
   value: Json | undefined;
@@ -72,7 +75,7 @@ export function exists({ value }: Located): boolean {
   return value !== undefined;
 }
 
-/** Returns a missing part of a part. */
+/** Returns a part without a value, for a part that the document lacks. */
 export function nothingIn({ document, pointer }: Located): Located {
   return { document, value: undefined, pointer };
 }
@@ -113,7 +116,7 @@ export function follow(node: Located): Located {
 
 /** Follows the reference of a path item, and merges the fields beside the reference (OpenAPI: Path Item Object). */
 export function pathItemAt(item: Located): Located {
-  // This throws an error if the references form a cycle.
+  // follow() throws an error if the references form a cycle.
   const target = follow(item);
   const reference = textOf(item, '$ref');
   if (reference === undefined) return target;
@@ -150,7 +153,7 @@ function anchorsOf(document: OpenApiDocument): Map<string, Located> {
   if (known) return known;
   const anchors = new Map<string, Located>();
   const nodes = [rootOf(document)];
-  // The loop also visits the nodes that it adds.
+  // The loop also visits the nodes that are added to the list while it runs.
   for (const node of nodes) {
     for (const name of [textOf(node, '$anchor'), textOf(node, '$dynamicAnchor')]) {
       if (name !== undefined) anchors.set(name, node);

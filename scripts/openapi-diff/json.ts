@@ -29,7 +29,7 @@ export function byFirst([a]: readonly [string, ...unknown[]], [b]: readonly [str
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** Lists the keys of two lists, each with the values under the key. */
+/** Lists all keys of two lists of pairs. Each key comes with its value in the first and in the second list. */
 export function matchKeys<Value>(
   had: Iterable<readonly [string, Value]>,
   has: Iterable<readonly [string, Value]>,

@@ -4,7 +4,10 @@ import type { RuleId } from './rules.ts';
 export type Turns = Partial<Record<'removed' | 'optional' | 'required' | 'added' | 'addedRequired', Turn>>;
 type Turn = readonly [rule: RuleId, message: string];
 
-/** Returns the rule and the message for a part that was and is required, optional, or, if undefined, missing. */
+/**
+ * Returns the rule and the message for a part that became required or optional, was added or was removed. `was` and
+ * `is` say whether the part is required, and are undefined if the part is missing.
+ */
 export function turnBetween(
   { removed, required, optional, added, addedRequired = added }: Turns,
   was: boolean | undefined,

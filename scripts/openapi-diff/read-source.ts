@@ -54,7 +54,7 @@ async function readUrl(url: string, listed: readonly string[]): Promise<string> 
   throw new DocumentError(`${name} answers ${response.status} ${response.statusText}`.trimEnd());
 }
 
-/** Splits `Name: value`. Messages do not contain the value, because it may be a secret. */
+/** Splits a header such as `Name: value`. Messages do not contain the value, because it may be a secret. */
 function parseHeader(text: string): [name: string, value: string] {
   const [, name, value] = /^([!#$%&'*+.^_`|~\w-]+):\s*(.+)$/.exec(text) ?? [];
   if (name === undefined || value === undefined) throw new DocumentError('a header must have the form "Name: value"');

@@ -7,7 +7,7 @@ export type Level = (typeof levels)[number];
 
 interface Rule {
   level: Level;
-  /** A description of the change. */
+  /** A description of the change that the rule reports. */
   when: string;
   action: string;
 }

@@ -4,7 +4,7 @@ import { IdeaBoard, isIdeaBoardError } from '../../client/main.ts';
 import { type Deployment, deploy, type ProcessName } from './deployment.ts';
 import { describeMachine } from './results.ts';
 
-/** The outcome of the soak test of followers. */
+/** The results of the soak test of programs that follow events. */
 export interface EventsReport {
   minutes: number;
   startedAt: Date;
@@ -12,7 +12,7 @@ export interface EventsReport {
   loadBefore: number;
   events: number;
   kills: { server: number; postgres: number };
-  /** The number of times that a follower stopped before it saved the cursor of an event. */
+  /** How often followers crashed before they saved the cursor of an event. */
   crashes: number;
   /** The number of requests of all followers. */
   requests: number;
@@ -22,15 +22,16 @@ export interface EventsReport {
 const writerCount = 20;
 const followerCount = 5;
 const writerPauseMs = 200;
-/** The longest time between two kills, and the time that a killed PostgreSQL is away. */
+/** The longest time between two kills, and the time for which a killed PostgreSQL stays down. */
 const longestPeaceMs = 20_000;
 const outageMs = 2_000;
 const patienceMs = 120_000;
 const sampleIntervalMs = 2_000;
 
 /**
- * Lets writers create ideas and followers follow them, and kills servers and PostgreSQL at random. Each follower must get
- * every committed event once, and again only if it stopped before it saved the cursor of the event.
+ * Runs programs that create ideas and programs that follow the events, while servers and PostgreSQL are killed at
+ * random. Each follower must get every committed event exactly once. It may get an event again only if it crashed
+ * before it saved the cursor of the event.
  */
 export async function runEventsSoak(
   minutes: number,
@@ -122,16 +123,19 @@ async function write(client: IdeaBoard, isOver: () => boolean) {
       const { id } = await client.ideas.create({ title: `Idea ${n}`, body: 'Create me once.' });
       await client.ideas.setStatus(id, { status: 'planned' });
     } catch (error) {
-      // While PostgreSQL is away, the retries can end without success.
+      // If PostgreSQL is down for too long, all retries of a request fail.
       if (!isIdeaBoardError(error)) throw error;
     }
     await delay(Math.random() * writerPauseMs);
   }
 }
 
-/** A follower that now and then stops between the handling of an event and the saving of its cursor. */
+/**
+ * A program that follows the events. It sometimes crashes after it has handled an event and before it has saved the
+ * cursor.
+ */
 class Follower {
-  /** How often each event came, and how often it must have come. */
+  /** How often the program got each event, and how often it should have got the event. */
   readonly seen = new Map<string, number>();
   readonly #unsaved = new Map<string, number>();
   readonly ended: Promise<void>;

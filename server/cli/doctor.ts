@@ -67,8 +67,8 @@ async function reachDatabase(config: Config, known: KnownExtensions): Promise<Fi
 
 function diagnoseDatabase(url: string, config: Config, { extensions }: KnownExtensions): Promise<Finding[]> {
   return openForCommand(url, config, async database => {
-    // This check comes first, because its connections have a timeout. The check of the migrations has no timeout and
-    // could hang.
+    // Checks the connection to PostgreSQL first, because this check has a timeout. The check of the migrations has no
+    // timeout and could hang.
     const postgres = await diagnosePostgres(database);
     const reached = ok(`The database ${describeDatabase(url)} answers`);
     const migrations = await diagnoseMigrations(url, streamsOf(extensions), config.TOLERATED_MIGRATIONS);

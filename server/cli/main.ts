@@ -1,7 +1,7 @@
 import { enableCompileCache } from 'node:module';
 
-// This must come before all other imports. The compiled code is cached, so that later commands start in a fraction of
-// the time.
+// Node must enable its compile cache before any other import. With the cache, later commands start in a fraction of the
+// time.
 enableCompileCache();
 
 const { runProgram } = await import('./program.ts');

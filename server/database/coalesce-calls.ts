@@ -26,8 +26,8 @@ export function coalesceCalls<Item, Result>(
 }
 
 /**
- * Like coalesceCalls, but calls `run` separately for each account of a batch. An error affects only the calls of one
- * account.
+ * Works like coalesceCalls, but calls `run` separately for each account of a batch. An error affects only the calls of
+ * one account.
  */
 export function coalesceCallsByAccount<Item extends { accountId: number }, Result>(
   run: (accountId: number, items: Item[]) => Promise<Result[]>,

@@ -20,7 +20,7 @@ export interface ListenerOptions {
 export async function openListener({ connection, channel, onMessage, onLost }: ListenerOptions): Promise<Listener> {
   const client = new FailFastClient(connection);
   let cause: Error | undefined;
-  // An 'error' event without a listener ends the process. The event 'end' follows.
+  // Without this listener, an 'error' event would end the process. The event 'end' follows, and is handled below.
   client.on('error', error => {
     cause = error;
   });

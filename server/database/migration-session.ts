@@ -16,7 +16,7 @@ export interface LockOptions {
    * The maximum time to wait for another migrating process. A process manager usually stops a waiting process earlier.
    */
   waitMs?: number | undefined;
-  /** A longer wait for the lock is reported. */
+  /** The server reports a wait for the lock that is longer than this time. */
   noticeMs?: number | undefined;
   /** Called once during a wait, with a description of the process that holds the lock. */
   onWait?: ((holder: string) => void) | undefined;

@@ -138,7 +138,10 @@ class Argument {
 
 const argumentProxy: unknown = new Proxy({}, { get: (_, name: string) => sql.val(new Argument(name)) });
 
-/** Numbers the arguments. An argument that occurs several times has one number. Writes all other values as literals. */
+/**
+ * Gives each argument a number such as $1. An argument that occurs several times has only one number. All other values
+ * become literals in the SQL text.
+ */
 class QueryCompiler extends PostgresQueryCompiler {
   #names: string[] = [];
 

@@ -4,11 +4,8 @@ import { withSession } from './migration-session.ts';
 import { runOn } from './query.ts';
 import { integer, sql, text } from './sql.ts';
 
-/**
- * The oldest supported version of PostgreSQL. Functions of the schema need SQL-standard function bodies, which exist
- * since version 14.
- */
-export const oldestSupported = 14;
+/** The oldest supported version of PostgreSQL. Migration 0031 uses `nulls not distinct`, which exists since version 15. */
+export const oldestSupported = 15;
 
 export const selectServer = sql(
   'select_postgres_server',

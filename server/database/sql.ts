@@ -4,7 +4,7 @@ import { defineQuery, type Query, type QueryOptions } from './query.ts';
 export interface SqlType<Read, Written = Read> {
   /** The name of the type as PostgreSQL's format_type() returns it. */
   readonly postgresType: string;
-  /** No code sets these properties. They are only for the type check. */
+  /** No code sets these properties. They exist only for the type check. */
   readonly '~read': Read;
   readonly '~written': Written;
 }

@@ -1,6 +1,6 @@
 /**
- * Waits until each key, and all keys together, have fewer running calls than their limits. Then runs the work. Throws a
- * LockNotFreeError on a timeout, or if too many calls wait already.
+ * Waits until fewer calls run than the limits allow, for each key and for all keys together. Then runs the work. Throws
+ * a LockNotFreeError on a timeout, or if too many calls wait already.
  */
 export type InTurn = <T>(keys: readonly string[], work: () => Promise<T>) => Promise<T>;
 

@@ -39,8 +39,8 @@ const codes: Readonly<Record<string, string | undefined>> = {
 const classes = ['08', '53', '58'];
 
 /**
- * These codes mean an unavailable database only if they come from PostgreSQL's Unix socket, because a file can also
- * cause them.
+ * Errors with these codes mean an unavailable database only if they come from PostgreSQL's Unix socket. Files can cause
+ * the same codes.
  */
 const socketCodes = new Set(['ENOENT', 'EACCES', 'EAGAIN']);
 

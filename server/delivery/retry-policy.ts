@@ -2,7 +2,10 @@ const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 
 interface RetryPolicy {
-  /** The delays before the retries: the first after the first failed try, and so on. */
+  /**
+   * The delays before the retries. The first delay follows the first failed try, the second delay the second, and so
+   * on.
+   */
   delaysMs: readonly number[];
   /** The maximum random change of a delay, as a fraction. It spreads the retries of items that failed together. */
   jitter: number;

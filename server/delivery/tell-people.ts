@@ -17,11 +17,13 @@ interface TellPeople {
   event_id: string;
   /** The id of the last user in the previous batch. */
   after?: number;
-  /** Whether the author has edited the comment of the event. Then only mentioned people are notified. */
+  /** Whether the job is about an edited text. Then it notifies only the mentioned people. */
   is_edit?: boolean;
 }
 
-/** The maximum number of users that one job notifies, so that no job takes long. Further users get another job. */
+/**
+ * The maximum number of users that one job notifies, so that no job takes long. Another job notifies the next users.
+ */
 const batchSize = 1000;
 
 /** The maximum number of mails that one job sends. */
@@ -38,7 +40,7 @@ const selectEvent = query('select_event_to_tell', (db, $: Arguments<AccountEvent
     .select(e => ['e.type', 'e.actor_id', e.ref('e.board_id').$notNull().as('board_id')])
     .select(e => [e.ref('e.idea_id').$notNull().as('idea_id'), targetIdInEvent.as('target_id')])
     .select(commentIdInEvent.as('comment_id'))
-    // True for an official reply if the event of a status change already reports it.
+    // Whether the event is about an official reply that the event of a status change already contains.
     .select(e =>
       e
         .case()
@@ -75,7 +77,10 @@ const markTold = query('mark_event_told', (db, $: Arguments<AccountEvent & { now
 interface ChatEvent extends AccountEvent {
   boardId: number;
   type: EventType;
-  /** A type of event that includes this event. A channel that shows the other type does not show this event again. */
+  /**
+   * The type of another event that already contains this event, such as a status change with an official reply. A
+   * channel that shows the other event does not show this event.
+   */
   otherType: EventType | null;
 }
 
@@ -189,8 +194,8 @@ const selectMentioned = selectRecipients('select_mentioned_to_tell', (db, $) =>
 );
 
 /**
- * The users who are notified, by the type of event. Authors learn whether their submission was accepted. An author who
- * may publish without approval causes idea.created, and users get no notification of their own events.
+ * The users to notify, by the type of event. Authors learn whether their submission was accepted. If an author needs no
+ * approval, idea.created is the author's own event, and nobody is notified of their own events.
  */
 const recipientsOfType: Record<string, typeof selectFollowers> = {
   'idea.status_changed': selectFollowers,

@@ -2,19 +2,19 @@ import { changeMinutes } from '../../contract/limits.ts';
 import { DomainError } from './domain-error.ts';
 import type { Operation } from './operation.ts';
 
-/** An idea or a comment, with the facts that decide who may change it. */
+/** An idea or a comment, with the data that decides who may change it. */
 interface Authored {
   author_id: number;
   created_at: string;
-  /** Whether a moderator had to approve the text. The approval ends the time for changes by the author. */
+  /** Whether a moderator had to approve the text. After an approval, the author may no longer edit the text. */
   needed_approval?: boolean;
 }
 
 type Changer = Pick<Operation, 'actor' | 'now'>;
 
 /**
- * Whether the actor may edit or delete an idea or a comment now. A token acts for its issuer, so it may change what the
- * issuer wrote. The state of the board and of the idea can still prevent the change.
+ * Whether the actor may edit or delete an idea or a comment now. A token may change all texts of its issuer. The state
+ * of the board and of the idea can still prevent the change.
  */
 export function mayChange(by: Changer, text: Authored): boolean {
   return by.actor.isModerator || (text.author_id === by.actor.userId && isInWindow(by, text));
@@ -26,7 +26,9 @@ export function checkAuthor({ actor }: Changer, { author_id }: Authored) {
   throw new DomainError(actor.hasLostModeration ? 'token_issuer_not_moderator' : 'not_author');
 }
 
-/** Throws if the time for changes by the author is over, unless the actor is a moderator. */
+/**
+ * Throws if the author may no longer change the text because too much time has passed. Moderators may always change it.
+ */
 export function checkChangeWindow(by: Changer, text: Authored) {
   if (!by.actor.isModerator && !isInWindow(by, text)) throw new DomainError('change_window_closed');
 }

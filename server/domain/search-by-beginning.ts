@@ -14,7 +14,7 @@ export function mayBegin(beginning: string): boolean {
  */
 export function beginsWith(lowerText: Expression<string>, beginning: string) {
   const eb = expressionBuilder();
-  // PostgreSQL, and not JavaScript, converts the search text to lower case, because the two have different rules.
+  // Lets PostgreSQL convert the search text to lower case, because JavaScript has different rules for lower case.
   const pattern = eb.fn<string>('lower', [eb.val(`${beginning.replace(/[\\%_]/g, '\\$&')}%`)]);
   return eb(lowerText, 'like', pattern);
 }

@@ -22,36 +22,47 @@ export const Event = defineTable('Event', 'events', {
   /** The body for workers of the previous version. This version reads the body only if data is null. */
   body: p.json().columnType('json'),
   occurredAt: timestamp(),
-  /** The time when a worker first handled the event. At this time, the worker also added the jobs for chat channels. */
+  /**
+   * The time when a worker first processed the event. At this time, the worker also added the jobs for chat channels.
+   */
   toldAt: timestamp().nullable(),
 });
 
-/** The place of an event in the events of its board, for clients that follow the board. */
+/** The position of an event in the list of events of its board. Clients read this list to follow the board. */
 export const EventPosition = defineTable('EventPosition', 'event_positions', {
   accountId: bigint().primary(),
   eventId: p.uuid().primary(),
   boardId: bigint(),
   type: p.text(),
-  /** Whether the idea of the event was pending. Only moderators read such an event. */
+  /** Whether the idea was pending at the time of the event. Only moderators get such an event. */
   isPending: p.boolean(),
-  /** Numbers the events as the server records them. */
+  /** Counts the events in the order in which they are recorded. */
   number: bigint().autoincrement(),
-  /** Clients read the events in the order of the positions. Null until a reader places the committed event. */
+  /**
+   * The list of events is sorted by this column. Null until a request for the list assigns a position to the committed
+   * event.
+   */
   position: bigint().nullable(),
 });
 
-/** A request that waits for events of a board. A token has a limited number of slots for such requests. */
+/**
+ * A request that waits for events of a board. One token can have only a few such requests at the same time, each with
+ * its own slot.
+ */
 export const EventWait = defineTable('EventWait', 'event_waits', {
   accountId: bigint().primary(),
   tokenId: bigint().primary(),
   slot: p.smallint().primary(),
   boardId: bigint(),
-  /** The server process of the request. It renews the row while the request waits. */
+  /** The server process that answers the request. The process extends the row's expiry while the request waits. */
   serverId: p.uuid(),
   expiresAt: timestamp(),
 });
 
-/** A board with clients that follow its votes. Other boards record votes only for webhooks and extensions. */
+/**
+ * A board whose votes are recorded as events, because a client has asked for events of votes. For other boards, the
+ * server records votes only for webhooks and extensions.
+ */
 export const VoteFollowing = defineTable('VoteFollowing', 'vote_followings', {
   accountId: bigint().primary(),
   boardId: bigint().primary(),

@@ -24,7 +24,7 @@ export type IdentityProvider = InferEntity<typeof IdentityProvider>;
  */
 export const Identity = defineTable('Identity', 'identities', {
   ...accountKey,
-  /** Null for an identity in the application that embeds the account's boards. */
+  /** The provider of the identity. Null for an identity in the application that embeds the account's boards. */
   providerId: bigint().nullable(),
   /** The id of the person at the provider (the claim `sub`). It never changes. */
   subject: p.text(),

@@ -34,7 +34,7 @@ export interface ExtensionContext<Settings> extends ExtensionOperations {
   audit(what: string, details?: Record<string, unknown>): void;
 }
 
-/** The context of a job. */
+/** The functions of the server that a job of an extension can call. */
 export interface JobContext<Settings> extends ExtensionContext<Settings> {
   /** The worker aborts this signal when it stops or when the job times out. The job then fails and is retried. */
   readonly signal: AbortSignal;

@@ -41,8 +41,8 @@ const renew = query(
 
 /**
  * Subscribes extensions to the events that they handle, starting with the next event. Every server and worker process
- * does this at its start, and a worker does it each hour. Subscriptions that no process renews are deleted: see
- * clearLeftSubscriptions.
+ * calls this at its start, and a worker also calls it each hour. clearLeftSubscriptions deletes subscriptions that no
+ * process renews.
  */
 export async function renewSubscriptions(
   database: Queryable,

@@ -21,14 +21,16 @@ export function compress(text: string): Compressed {
 }
 
 /**
- * The hook that compresses the pages that caches may share. Other pages must stay uncompressed, because they contain a
- * form_token. If a compressed page repeats a part of its URL, its length can reveal the token (the attack BREACH). A
- * shared page contains no secret. Register this hook after answerConditionally, which makes the ETag of the
- * uncompressed page.
+ * The hook that compresses the pages that caches may share, and the pages that a session opens with GET. If a compressed
+ * page repeats a part of its URL, its length can reveal a secret that the same page contains each time (the attack
+ * BREACH). So each page masks the form_token differently. A new secret, such as an API token, is only in the response to
+ * a form, which stays uncompressed. A secret in the page's own URL is safe, because an attacker cannot open the page
+ * without the secret. Register this hook after answerConditionally, which makes the ETag of the uncompressed page.
  */
-export async function compressSharedPage(request: FastifyRequest, reply: FastifyReply, payload: unknown) {
+export async function compressPage(request: FastifyRequest, reply: FastifyReply, payload: unknown) {
   const isShared = String(reply.getHeader('Cache-Control')).startsWith('public');
-  if (!isShared || reply.hasHeader('Content-Encoding')) return payload;
+  const isOfSession = request.isPersonal && request.method !== 'POST';
+  if (!(isShared || isOfSession) || reply.hasHeader('Content-Encoding')) return payload;
   vary(reply);
   if (typeof payload !== 'string') return payload;
   const encoding = encodingOf(request);

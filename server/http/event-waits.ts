@@ -8,12 +8,15 @@ import type { ServerDependencies } from '../dependencies.ts';
 import { DomainError } from '../domain/domain-error.ts';
 
 /*
- * The requests of this process that wait for events. All of them share one connection that listens for events. A waiting
- * request holds no connection, but a row in event_waits. The rows limit the waiting requests of a token over all server
- * processes. They also make the database send notifications: a board without a waiting request sends none.
+ * The requests of this process that wait for events. All of them share one database connection that listens for events.
+ * Each waiting request has a row in the table event_waits. The rows limit how many requests of one token may wait on
+ * all servers together. The database also sends notifications of events only for boards with such rows.
  */
 
-/** A server renews its rows in this interval. After a kill of the server, its rows expire after leaseSeconds. */
+/**
+ * A server renews its rows in event_waits at this interval. If the server is killed, its rows expire after
+ * leaseSeconds.
+ */
 const renewIntervalMs = 3_000;
 const leaseSeconds = 10;
 
@@ -25,7 +28,10 @@ interface Slot {
 
 const leaseEnd = fragment<string>`now() + ${leaseSeconds} * interval '1 second'`;
 
-/** Takes a free slot of a token. Of parallel statements that choose the same slot, only one takes the slot. */
+/**
+ * Takes a free slot for a waiting request of a token. If parallel statements choose the same slot, only one of them
+ * takes it.
+ */
 const takeSlot = query(
   'take_event_wait',
   (db, $: Arguments<{ accountId: number; tokenId: number; boardId: number; serverId: string }>) =>
@@ -89,7 +95,7 @@ interface Waiting {
   types: readonly string[];
 }
 
-/** Finds the boards with events after the given positions, in case that the database sent no notification. */
+/** Finds the boards with events after the given positions, in case a notification was not sent. */
 const selectMissed = query('select_boards_with_events', (db, $: Arguments<Waiting>) =>
   db
     .selectFrom(
@@ -110,9 +116,11 @@ const selectMissed = query('select_boards_with_events', (db, $: Arguments<Waitin
 
 /** A request that waits for events of a board. */
 interface Wait {
-  /** Begins a new round. The promise resolves at the next event of the board, or when the wait must end. */
+  /**
+   * Starts waiting for the next event. The promise resolves at the next event of the board, or when the wait must end.
+   */
   nextEvent(): Promise<void>;
-  /** The position after which the request waits. */
+  /** The request waits for an event after this position. */
   position: number;
   /** Whether the wait must end: its time is over, the client has gone, the connection is lost, or the server stops. */
   readonly isOver: boolean;
@@ -123,7 +131,7 @@ interface WaitOptions {
   tokenId: number;
   boardId: number;
   position: number;
-  /** Ends the wait. */
+  /** A signal that ends the wait. */
   signal: AbortSignal;
 }
 
@@ -144,7 +152,10 @@ export function buildEventWaits({ database, logger }: Pick<ServerDependencies, '
   const waiters = new Set<Waiter>();
   const stopping = new AbortController();
   let opening: Promise<Listener> | undefined;
-  /** Aborts when the listening connection breaks. A crash of PostgreSQL has then also emptied event_waits. */
+  /**
+   * Aborts when the listening connection breaks. If PostgreSQL crashed, the crash has also emptied the table
+   * event_waits.
+   */
   let connected = new AbortController();
   let timer: NodeJS.Timeout | undefined;
 
@@ -174,8 +185,8 @@ export function buildEventWaits({ database, logger }: Pick<ServerDependencies, '
   }
 
   /**
-   * Renews the rows of the waiting requests. Then looks for events without a notification: an event that was recorded
-   * just before the request took its slot, and committed just after the request read the events.
+   * Renews the rows of the waiting requests. Then looks for events without a notification. The database sends none for
+   * an event that was recorded before the request added its row and committed after the request read the events.
    */
   async function renew(listener: Listener) {
     await listener.query(renewSlots, { serverId });
@@ -191,7 +202,7 @@ export function buildEventWaits({ database, logger }: Pick<ServerDependencies, '
 
   function renewSoon() {
     timer ??= setTimeout(async () => {
-      // A failed statement breaks the connection, which ends the waits.
+      // If the statement fails, the connection is closed, which ends all waits of this process.
       await opening?.then(renew).catch(error => logger.warn({ err: error }, 'could not renew the waits for events'));
       timer = undefined;
       if (waiters.size > 0) renewSoon();
@@ -199,7 +210,8 @@ export function buildEventWaits({ database, logger }: Pick<ServerDependencies, '
   }
 
   async function take({ accountId, tokenId, boardId }: WaitOptions): Promise<Slot> {
-    // A statement takes no slot if a parallel one took the same slot. Then the next statement sees that slot as taken.
+    // If a parallel statement takes the same slot first, this statement takes none. The next try then chooses another
+    // slot.
     for (let tries = 0; tries <= maxWaitsOfToken; tries++) {
       const [taken] = await database.query(takeSlot, { accountId, tokenId, boardId, serverId });
       if (taken) return { accountId, tokenId, slot: taken.slot };

@@ -65,7 +65,10 @@ export const findTokens = sql(
       issuer_name: text(),
       role: nullable(text<Role>()),
       is_blocked: boolean(),
-      /** Null if no answer is stored for the Idempotency-Key. The columns `status` and `body` are then null, too. */
+      /**
+       * The fingerprint of the request that the stored answer belongs to. Null if no answer is stored for the
+       * Idempotency-Key. The columns `status` and `body` are then null, too.
+       */
       fingerprint: nullable(bytes()),
       status: integer(),
       body: text(),

@@ -30,7 +30,7 @@ interface WriteInput {
   body?: unknown;
   /** The keys of the operation's locks, such as `idea:7`. Database.inTurn limits the connections that wait for them. */
   turns?(actor: Actor): string[];
-  /** Runs before the transaction. Each of its statements runs in a transaction of its own. */
+  /** Work that runs before the transaction of the operation. Each of its statements runs in its own transaction. */
   prepare?(op: ReadOperation): Promise<void>;
 }
 

@@ -14,11 +14,11 @@ const readIntervalMs = 200;
 /** The Retry-After in seconds when a token has too many waiting requests. */
 const waitRetrySeconds = 5;
 
-/** Builds the function that reads the next events. Without events, it waits for one up to the given time. */
+/** Builds the function that reads the next events. If there are none, it waits for an event up to the given time. */
 export function buildEventReader(runner: OperationRunner, waits: EventWaits) {
   const read = (request: FastifyRequest, filter: EventFilter) => runner.read(request, op => listEvents(op, filter));
 
-  /** Reads the next events as soon as there are any, or an empty page when the wait ends. */
+  /** Waits for the next events, and reads them. Returns an empty page when the wait ends without events. */
   function readLater(request: FastifyRequest, filter: EventFilter, { next }: EventPage, signal: AbortSignal) {
     const { accountId, boardId } = actorOf(request);
     const { tokenId } = admissionOf(request).principal;
@@ -34,12 +34,13 @@ export function buildEventReader(runner: OperationRunner, waits: EventWaits) {
           after = page.next;
           wait.position = after.position;
           await event;
-          // Events that the request does not want, such as many votes, must not cause one read each.
+          // Waits a little before the next read. Otherwise each event that the request does not want, such as a vote,
+          // would cause a read.
           await delay(Math.max(0, readAt + readIntervalMs - performance.now()));
           continue;
         }
-        // The token may have lost its access during the wait. The check comes after the read, so that no event is
-        // returned that was committed after the loss.
+        // Checks the token again, because it may have lost its access during the wait. The check comes after the read,
+        // so that the request returns no event from after the loss.
         await readmit(request);
         if (actorOf(request).isModerator === isModerator) return page;
       }
@@ -48,7 +49,7 @@ export function buildEventReader(runner: OperationRunner, waits: EventWaits) {
 
   return async (request: FastifyRequest, reply: HeaderSetter, filter: EventFilter, waitSeconds: number) => {
     const page = await read(request, filter);
-    // A client that skips the earlier events needs its cursor at once.
+    // With after=now, the client skips the earlier events and needs the cursor immediately.
     if (waitSeconds === 0 || filter.after === 'now' || !isEmpty(page)) return page;
     const end = endOfWait(request.raw.socket, waitSeconds);
     try {

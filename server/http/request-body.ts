@@ -12,7 +12,7 @@ export async function refuseEncodedBody({ headers, method }: FastifyRequest, rep
   if (method === 'GET' || method === 'HEAD') return;
   const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
   if (!hasBody || encoding === '' || encoding === 'identity') return;
-  // Names the content codings that the server accepts in a request (RFC 7694).
+  // Tells the client which content codings the server accepts in a request (RFC 7694).
   reply.header('Accept-Encoding', 'identity');
   throw new DomainError('unsupported_media_type');
 }

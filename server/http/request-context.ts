@@ -10,7 +10,10 @@ import type { BucketState, Counter } from './rate-limit.ts';
 export interface Admission {
   principal: Principal;
   actor: Actor | null;
-  /** Authenticates and authorizes the request again, without counting it against a rate limit. */
+  /**
+   * Authenticates and authorizes the request again, without counting it against a rate limit. For requests that have
+   * waited.
+   */
   renew(): Promise<Admission>;
 }
 

@@ -42,8 +42,8 @@ export function collectAuditEntries(actor: AuditActor, now: Date) {
 export function recordAuditEntries(audit: AuditLog) {
   return async (payload: unknown) => {
     const { event, fields, at } = payload as AuditEntry;
-    // This version of the server may not know an audit entry that a newer version has added. Then the job of the entry
-    // fails, until a worker of the newer version runs it.
+    // A newer version of the server may have added an audit entry that this version does not know. The job of such an
+    // entry fails until a worker of the newer version runs it.
     if (!Object.hasOwn(auditEntries, event)) throw new Error(`There is no audit entry ${event}`);
     audit.record(event, fields, new Date(at));
   };

@@ -103,10 +103,10 @@ export function clearOldEvents(queue: Queryable, stopping: AbortSignal): Promise
   return deleteInBatches(queue, deleteOldEvents, eventBatchSize, stopping);
 }
 
-/** The batch size for deleted ideas. It is small, because each idea is deleted with its comments and votes. */
+/** The batch size for deleted ideas. It is small, because each idea is removed together with its comments and votes. */
 const ideaBatchSize = 10;
 
-/** Deletes the rows of ideas that were deleted so long ago that no event of them is left. */
+/** Removes the rows of deleted ideas whose events have all expired. */
 const deleteDeletedIdeas = query(
   'delete_deleted_ideas',
   db =>

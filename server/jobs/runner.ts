@@ -82,8 +82,8 @@ export async function startRunner({ url, appKey, timing, ...deps }: RunnerOption
   try {
     for (const pool of buildPools(tasks, config.WORKER_CONCURRENCY)) {
       const runner = await startPool(pool);
-      // The start of the next pool may take a moment, and this pool may fail in the meantime. The code below handles
-      // the failure later.
+      // If this pool fails while the next pool is still starting, the rejection must not end the process. The code
+      // below handles the failure.
       runner.promise.catch(() => {});
       running.push(runner);
     }
@@ -156,7 +156,8 @@ export async function startRunner({ url, appKey, timing, ...deps }: RunnerOption
     events.once('pool:create', ({ workerPool }) => connections.waitFor(lease.holdPool(workerPool.id)));
     followQueues(events);
     if (deps.metrics) countJobs(events, deps.metrics);
-    // This event comes only when a job has used all its tries. So failures that a retry fixes are not reported.
+    // graphile-worker emits this event only when a job has used all its tries. So failures that a retry fixes are not
+    // reported.
     events.on('job:failed', ({ job, error }) => deps.reporter.report(error, { task: job.task_identifier }));
     return run({
       pgPool: connections,

@@ -91,12 +91,14 @@ async function answerLegacy(server: Server, request: Request, message: Message):
 const protocolHeaders = ['mcp-protocol-version', 'mcp-method', 'mcp-name'];
 
 function toWebRequest(given: ProtocolRequest['headers']): Request {
-  // The SDK requires both types in Accept. The client's own Accept header does not matter: the answer is always JSON.
+  // The SDK requires an Accept header with JSON and event streams. The client's own Accept header makes no difference,
+  // because the answer is always JSON.
   const headers = new Headers({ 'content-type': 'application/json', accept: 'application/json, text/event-stream' });
   for (const name of protocolHeaders) {
     const value = given[name];
     if (typeof value === 'string') headers.set(name, value);
   }
-  // The SDK requires a URL but does not use it. The request has no body, because the server has already read it.
+  // The SDK requires a request with a URL but does not use the URL. The request has no body, because the server has
+  // already read it.
   return new Request('http://localhost/', { method: 'POST', headers });
 }

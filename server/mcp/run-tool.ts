@@ -90,7 +90,7 @@ function textOf(text: string) {
 /** A share of the rate limit. If less than this share is left, each result says so. */
 const lowPart = 0.1;
 
-/** Returns the rest of a rate limit. Returns undefined if enough is left. */
+/** Returns how many requests the rate limit still allows. Returns undefined if enough are left. */
 function lowLimit(state: BucketState | null) {
   if (!state) return undefined;
   const [remaining, { name, limit, resetSeconds }] = [remainingOf(state), state];

@@ -88,7 +88,7 @@ export function serveTools(server: ServerDependencies, endpoints: Endpoints) {
   const handled = new WeakSet<FastifyRequest>();
 
   async function handle(request: FastifyRequest, reply: FastifyReply, unreadable?: Error) {
-    // Sending the answer has failed. The request must not count against the rate limit a second time.
+    // If sending the answer has failed, the request must not count against the rate limit a second time.
     if (handled.has(request)) return refuse(unreadable, request, reply);
     handled.add(request);
     try {

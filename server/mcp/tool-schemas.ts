@@ -18,7 +18,7 @@ export function argumentsOf(schema: z.ZodObject): { properties: Record<string, J
 
 /** Keeps the keywords that help a language model to fill in an argument. The server checks the lengths of texts. */
 function argument({ type, enum: values, const: constant, items, minimum, maximum, description }: Json): Json {
-  // Undefined keywords are left out of the JSON.
+  // Keywords with the value undefined do not appear in the JSON.
   return {
     type,
     enum: values,
@@ -70,7 +70,7 @@ function merge(variants: Json[]): Json {
 }
 
 /**
- * Returns the paths of the fields of a result with text that users wrote, such as `data[].title`. The contract marks
+ * Returns the paths of a result's fields that contain text by users, such as `data[].title`. The contract marks
  * these fields.
  */
 export function userTextOf(schema: unknown): string[] {

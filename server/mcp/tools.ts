@@ -6,7 +6,7 @@ import type { Json } from '../../contract/openapi/json-schema.ts';
 import type { Route, RouteMetadata, ToolMetadata } from '../../contract/routes.ts';
 import { argumentsOf, typesOf, userTextOf } from './tool-schemas.ts';
 
-/** The place where the input of the REST route contains a tool's argument. */
+/** The place of a tool's argument in the input of the REST route. */
 export interface ArgumentPlace {
   part: 'params' | 'query' | 'body';
   field: string;

@@ -58,8 +58,8 @@ export function buildAdapter({
       async find(id) {
         const record = await findRecord(database, model, id, clock.now());
         if (!record) return undefined;
-        // A parallel request may redeem a refresh token again. redeem() decides later, under the grant's lock, whether
-        // the client may do so.
+        // A parallel request may redeem the same refresh token again. redeem() decides later, under the grant's lock,
+        // whether this is allowed.
         const isJudgedLater =
           model === 'RefreshToken' && redemptionOf() !== undefined && !asksForAnother(record.payload.resource);
         const isConsumed = record.consumedAt !== null && !isJudgedLater;

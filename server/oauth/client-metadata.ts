@@ -22,7 +22,7 @@ export const fixedMetadata = {
   id_token_signed_response_alg: 'ES256',
   subject_type: 'public',
   require_auth_time: false,
-  // Allows only this response mode, because no MCP client needs the code in a URL fragment or in a form post.
+  // Allows only the response mode `query`, because no MCP client needs the code in a URL fragment or in a form post.
   response_modes: ['query'],
 };
 
@@ -81,8 +81,8 @@ function isOffered(scope: unknown): boolean {
 const loopback = new Set(['localhost', '127.0.0.1', '[::1]']);
 
 /**
- * URL schemes that would send a code unencrypted over the network, or open an application that does not expect a code.
- * oidc-provider refuses more schemes.
+ * URL schemes that would send an authorization code unencrypted over the network, or open an application that does not
+ * expect a code. oidc-provider also refuses other schemes.
  */
 const forbiddenSchemes = new Set(['filesystem:', 'ftp:', 'mailto:', 'sms:', 'tel:', 'view-source:', 'ws:', 'wss:']);
 

@@ -1,14 +1,14 @@
 const minute = 60;
 const day = 24 * 60 * minute;
 
-/* All lifetimes are in seconds. */
+/* All lifetimes in this file are in seconds. */
 
 /** How long a client stays registered if no user has given it a grant. */
 export const unusedClientSeconds = 7 * day;
 
 /**
- * How long a client stays registered after it got its last token. Clients keep their registration, and few clients can
- * register again.
+ * How long a client stays registered after it got its last token. This time is long, because few clients can register
+ * again.
  */
 export const usedClientSeconds = 365 * day;
 

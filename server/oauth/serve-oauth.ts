@@ -43,7 +43,7 @@ export function buildOauth(server: ServerDependencies) {
         const outcome = await answerWithProvider(request, reply);
         if ('refusal' in outcome) return sendRefusalPage(reply, outcome);
         const location = String(reply.getHeader('location'));
-        // The route with :uid comes after the consent page, which has shown the redirect target to the user.
+        // The route with :uid answers after the consent page, which has already shown the redirect target to the user.
         const isAnswered = request.routeOptions.url !== routes.authorization;
         if (!isAnswered && leadsAway(location)) return sendReturnPage(reply, location);
         return reply.status(outcome.status).send('');

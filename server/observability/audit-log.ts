@@ -26,7 +26,8 @@ type Fields = Record<string, unknown>;
 interface RepeatWindow {
   kinds: Map<string, { fields: Fields; repeated: number }>;
   /**
-   * The number of entries with other fields, after the log has already counted maxKinds different entries of this name.
+   * The number of further entries of this name, counted together after the log has counted maxKinds different ones
+   * separately.
    */
   others: number;
   timer: NodeJS.Timeout;
@@ -48,7 +49,7 @@ export function buildAuditLog({ destination, redactor, repeatWindowMs = 60_000 }
     {
       base: null,
       timestamp: false,
-      // This field distinguishes audit entries from lines of the ordinary log if both go to standard output.
+      // Adds the field `log`, which distinguishes audit entries from ordinary log lines if both go to standard output.
       formatters: { level: () => ({ log: 'audit' }), log: fields => redactor.value(fields) as Fields },
     },
     destination,

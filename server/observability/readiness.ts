@@ -5,7 +5,10 @@ import { hasPendingMigrations } from '../database/migrator.ts';
 import { query } from '../database/query.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 
-/** The time limit of each check. With it, GET /ready answers within 2 s, including the check of the rate limit. */
+/**
+ * The time limit of each check in milliseconds. With it, GET /ready answers within two seconds, including the rate
+ * limit.
+ */
 const timeoutMs = 1_300;
 
 export const readinessChecks = ['database', 'migrations', 'cron'] as const;

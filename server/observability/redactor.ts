@@ -31,7 +31,7 @@ export interface RedactorOptions {
 const maxTextLength = 4_096;
 /** The maximum length of all texts in one value together. */
 const maxCharacters = 8 * maxTextLength;
-/** These limits prevent a log line from becoming a dump of a large object, such as a socket. */
+/** The maximum depth and size of a logged value, so that a large object, such as a socket, does not fill the log. */
 const maxDepth = 10;
 const maxValues = 5_000;
 const maxItems = 1_000;

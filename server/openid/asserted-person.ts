@@ -3,7 +3,7 @@ import { ProviderError } from './provider-error.ts';
 /** A person, read from the claims of a provider. */
 export interface AssertedPerson {
   subject: string;
-  /** Null if the provider has reported no verified e-mail address. */
+  /** The verified e-mail address. Null if the provider has reported none. */
   address: string | null;
   isAddressVerified: boolean;
   name: string;

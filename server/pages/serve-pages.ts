@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import type { ServerDependencies } from '../dependencies.ts';
-import { compressSharedPage } from '../http/compressed.ts';
+import { compressPage } from '../http/compressed.ts';
 import { pathOf } from '../http/request-context.ts';
 import { type Script, serveAssets } from './shell/assets.ts';
 import { answerErrorPages } from './shell/error-page.ts';
@@ -9,9 +9,7 @@ import { writeForReaders } from './shell/language.ts';
 
 declare module 'fastify' {
   interface FastifyReply {
-    /**
-     * Another server, as a source for the CSP directive form-action. A form on the page may redirect to this server.
-     */
+    /** The server to which a form on the page may redirect, as a source for the CSP directive form-action. */
     formTarget: string | null;
     /** The script that the page loads. */
     pageScript: Script | null;
@@ -56,7 +54,7 @@ export async function buildPages(server: ServerDependencies) {
       // Sets the headers in an onSend hook, because error pages need the headers, too, and a page may have set some
       // headers itself.
       app.addHook('onSend', async (_request, reply) => setHeaders(reply));
-      app.addHook('onSend', compressSharedPage);
+      app.addHook('onSend', compressPage);
       writeForReaders(app);
       for (const plugin of [serveAssets, ...plugins]) await app.register(plugin);
       for (const prefix of areas) {

@@ -33,7 +33,7 @@ export function plainLines(text: string): string {
     .trim();
 }
 
-/** The characters of `control`, but without tabs and line feeds, which a text of several lines needs. */
+/** Invisible and control characters that must not appear in a text of several lines. Tabs and line feeds may appear. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: visibleText escapes these characters.
 const invisible = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
 

@@ -257,7 +257,7 @@ describe.runIf(findChromium())('the admin area in a browser', () => {
     await page.getByRole('button', { name: 'Create the webhook' }).click();
     await check();
 
-    // Change the origins, the secret and a provider with the keyboard alone.
+    // Change the origins, the secret and the providers with the keyboard alone.
     await page.goto(`/admin/account/embedding?${account}`);
     await reach(page, page.getByLabel('Origins'), { press: 'Control+End' });
     await page.keyboard.type('\nhttps://another.example');
@@ -265,13 +265,32 @@ describe.runIf(findChromium())('the admin area in a browser', () => {
     await reach(page, page.getByRole('button', { name: 'Create a secret' }), { open: 'Enter' });
     await check();
     await page.goto(`/admin/account/providers?${account}`);
+    const metadata = {
+      issuer: receiver.url,
+      ...Object.fromEntries(
+        ['authorization_endpoint', 'token_endpoint', 'jwks_uri'].map(name => [name, `${receiver.url}/${name}`]),
+      ),
+    };
+    receiver.respondWith(response =>
+      response.setHeader('content-type', 'application/json').end(JSON.stringify(metadata)),
+    );
+    const field = (label: string) => page.getByLabel(label, { exact: true });
+    await reach(page, field('Name'), { type: 'Work' });
+    await reach(page, field('Issuer'), { type: receiver.url });
+    await reach(page, field('Client ID'), { type: 'ideas' });
+    await reach(page, field('Client secret'), { type: 'secret' });
+    await reach(page, field('Everybody from this provider may join'), { press: 'Space' });
+    await reach(page, page.getByRole('button', { name: 'Add the provider' }), { open: 'Enter' });
+    await page.getByText('The provider is added').waitFor();
     await reach(page, page.getByLabel('Members must sign in with a provider'), { press: 'Space' });
     await reach(page, page.getByRole('button', { name: 'Save the requirement' }), { open: 'Enter' });
     await page.getByRole('status').waitFor();
     const changed = `select requires_provider, embedding_origins, (select count(*)::int from embedding_secrets e
-      where e.account_id = a.id) as secrets from accounts a where slug = $1`;
+      where e.account_id = a.id) as secrets, p.issuer, p.client_id, p.admits_everybody
+      from accounts a join identity_providers p on p.account_id = a.id and p.name = 'Work' where slug = $1`;
+    const added = { issuer: receiver.url, client_id: 'ideas', admits_everybody: true };
     expect(await server.sql(changed, [world.accountSlug])).toEqual([
-      { requires_provider: true, embedding_origins: [hostOrigin, 'https://another.example'], secrets: 2 },
+      { requires_provider: true, embedding_origins: [hostOrigin, 'https://another.example'], secrets: 2, ...added },
     ]);
 
     // Turn on two-factor sign-in, and then sign in with a wrong code and a recovery code.

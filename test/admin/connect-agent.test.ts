@@ -77,7 +77,7 @@ describe('the part of the page of tokens that connects an agent', () => {
     },
   );
 
-  test('on the page of API tokens, links without a script switch between all MCP tools and the MCP tools that only read', async () => {
+  test('without JavaScript, links on the page of API tokens change from all MCP tools to the MCP tools that only read, and back', async () => {
     const { html, headers } = await visitor.get('/admin/tokens');
     expect([html.includes('<script'), headers.get('content-security-policy')?.includes('script-src')]).toEqual([
       false,

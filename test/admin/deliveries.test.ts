@@ -19,7 +19,8 @@ const receiver = await startReceiver();
 const world = await createWorld(server);
 const visitor = await signedIn(server, world.ownerId);
 beforeEach(async () => {
-  // This statement also deletes pending deliveries. Otherwise, the receiver could get them during the next test.
+  // Deleting the endpoints also deletes pending deliveries. Otherwise the receiver could get these deliveries during
+  // the next test.
   await server.sql('delete from webhook_endpoints where account_id = $1', [world.accountId]);
   ({ id, secret } = await addWebhook(server, world, { url: receiver.url }));
   log = `/admin/webhooks/${id}/deliveries`;

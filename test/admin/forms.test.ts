@@ -43,6 +43,23 @@ describe('a form of a signed-in user', () => {
     },
   );
 
+  test('each page contains another form_token, each of them works, and a changed one is refused', async () => {
+    const tokens = await Promise.all(
+      [1, 2, 3].map(async () => hiddenFields((await visitor.get('/admin')).html, '/admin/sign-out').form_token ?? ''),
+    );
+    expect(new Set([formToken, ...tokens]).size).toBe(4);
+    // Without a form_id, the server refuses the form only after it has accepted the form_token.
+    const statusOf = async (token: string) => (await visitor.post('/admin/tokens', { form_token: token })).status;
+    expect(await Promise.all([formToken, ...tokens].map(statusOf))).toEqual([409, 409, 409, 409]);
+    const bytes = Buffer.from(formToken, 'base64url');
+    const changed = [0, 31, 32, 63].map(at => bytes.with(at, (bytes[at] as number) ^ 1));
+    // The first half is random. The second half is the token of the session, combined with the first half.
+    const [zeros, half] = [Buffer.alloc(32), bytes.subarray(32)];
+    const others = [...changed, Buffer.concat([zeros, half]), half, Buffer.alloc(64)];
+    const encoded = others.map(one => Buffer.from(one).toString('base64url'));
+    expect(await Promise.all(encoded.map(statusOf))).toEqual(others.map(() => 403));
+  });
+
   test('a sign-out form from another site is refused even with the right form_token, and the refusal is in the audit log', async () => {
     // This server has its own audit log. A shared audit log would combine equal entries of several tests into one line.
     const own = await startServerForTest({ on: server, environment: { BASE_URL: server.config.BASE_URL } });

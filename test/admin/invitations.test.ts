@@ -60,7 +60,7 @@ const membersWith = (email: string) =>
     where m.account_id = $1 and lower(u.email) = lower($2)`,
     [world.accountId, email],
   );
-/** Returns whether the invitation link at this path is valid. */
+/** Checks whether the invitation link at this path still works. */
 const works = async (path: string) => (await new Visitor(server).get(path)).status === 200;
 
 test('an invited person opens the link in the mail, chooses a password and joins the account in the role that the inviter chose', async () => {

@@ -109,7 +109,7 @@ describe('the providers of an account', () => {
     expect((await owner.get(`/sign-in/provider/${row?.key}`)).status).toBe(404);
   });
 
-  test('an admin can require a sign-in with the provider, also of themselves, an owner can end the requirement, and a moderator cannot change it', async () => {
+  test('an admin can require that members sign in with the provider, an owner can end this requirement, and a moderator can do neither', async () => {
     const admin = await signedIn(server, await createMember(server, world.accountId, 'admin'));
     const moderator = await signedIn(server, await createMember(server, world.accountId, 'moderator'));
     const required = '/admin/account/require-provider';

@@ -418,7 +418,7 @@ describe('the limits of wrong codes', () => {
     expect((await enter(own, app.code())).status).toBe(303);
   });
 
-  test('the wrong codes from one network have a limit for all users together', async () => {
+  test('the limit for wrong second-factor codes from one network counts the codes of all users together', async () => {
     const statuses = [];
     for (let n = 0; n < 2; n++) {
       for (let attempt = 0; attempt < 5; attempt++) {

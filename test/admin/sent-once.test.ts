@@ -2,7 +2,8 @@ import { expect, test } from 'vitest';
 import { createWorld } from '../helpers/fixtures.ts';
 import { startServerForFile } from '../helpers/server.ts';
 import { addWebhook } from '../helpers/webhooks.ts';
-import { type Fields, hiddenFields, signedIn } from './visitor.ts';
+import { enrol } from './authenticator.ts';
+import { type Fields, givePassword, hiddenFields, type Seen, signedIn, Visitor } from './visitor.ts';
 
 const server = await startServerForFile({ environment: { WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8' } });
 const world = await createWorld(server);
@@ -90,4 +91,38 @@ test('if the form for a new API token is sent without a form_id, the server crea
   const answer = await visitor.post('/admin/tokens', { ...fields, form_token });
   expect([answer.status, answer.html.includes('Send the form again from this page')]).toEqual([409, true]);
   expect(await count('api_tokens')).toBe(before);
+});
+
+test('a page that asks for a confirmation shows a webhook URL, but repeats no part of its own URL', async () => {
+  const { html } = await visitor.get(`/admin/webhooks/${webhookId}/delete?guess=chosen-text`);
+  expect([html.includes('http://127.0.0.1:9/hook'), html.includes('chosen-text')]).toEqual([true, false]);
+});
+
+test('a page that shows a new secret is not compressed, so its length reveals nothing about the secret', async () => {
+  const shown: Seen[] = [];
+  class Recorder extends Visitor {
+    override async post(...sent: Parameters<Visitor['post']>) {
+      const answer = await super.post(...sent);
+      if (answer.location === null) shown.push(answer);
+      return answer;
+    }
+  }
+  const { email, password } = await givePassword(server, world.ownerId);
+  const ada = new Recorder(server, { 'accept-encoding': 'br, gzip' });
+  await ada.signIn(email, password);
+  expect((await ada.get('/admin/tokens')).headers.get('content-encoding')).toBe('br');
+  await ada.submit('/admin/tokens', '/admin/tokens', { name: 'Bot', [`level_${world.boardId}`]: 'read' });
+  await ada.submit('/admin/webhooks', '/admin/webhooks', { url: 'http://127.0.0.1:9/another' });
+  const { id } = await addWebhook(server, world, { url: 'http://127.0.0.1:9/rotated' });
+  const rotation = `/admin/webhooks/${id}/rotate-secret`;
+  await ada.submit(rotation, rotation, { overlap_hours: '24' });
+  await ada.submit('/admin/account/embedding', '/admin/account/embedding/secrets');
+  const invitations = '/admin/members/invitations';
+  await ada.submit(invitations, invitations, { email: 'new@example.com', role: 'member' });
+  // Shows the secret of the authenticator app, and then the recovery codes.
+  await enrol(ada, password, server.dependencies.clock);
+  const headings = ['The new token', 'The new webhook', 'The new secret', 'The new secret'];
+  headings.push('The link of the invitation', 'Turn on two-factor sign-in', 'Your recovery codes');
+  const found = shown.map(({ html, headers }) => [/<h1>(.*?)<\/h1>/.exec(html)?.[1], headers.get('content-encoding')]);
+  expect(found).toEqual(headings.map(heading => [heading, null]));
 });

@@ -86,13 +86,21 @@ function originOf({ baseUrl, config }: Visited): string {
   return config?.isBaseUrlSet ? config.BASE_URL : baseUrl;
 }
 
-/** Returns the hidden fields of the form with this action. */
+/** Returns the hidden fields of the form with this action, or of the form without an action. */
 export function hiddenFields(html: string, action: string): Record<string, string> {
   const forms = html.split('<form ').slice(1);
-  const form = forms.find(one => one.split('>', 1)[0]?.includes(`action="${action.replaceAll('&', '&amp;')}"`));
+  const find = (isWanted: (tag: string) => boolean) => forms.find(one => isWanted(one.split('>', 1)[0] ?? ''));
+  const form =
+    find(tag => tag.includes(`action="${action.replaceAll('&', '&amp;')}"`)) ??
+    find(tag => tag.startsWith('method="post"') && !tag.includes('action='));
   expect(form, `a form to ${action} in ${html}`).toBeDefined();
   const inputs = form?.split('</form>', 1)[0]?.matchAll(/<input type="hidden" name="([^"]+)" value="([^"]*)">/g) ?? [];
   return Object.fromEntries([...inputs].map(([, name = '', value = '']) => [name, value.replaceAll('&amp;', '&')]));
+}
+
+/** Returns a page without its form_tokens, which differ in each response. */
+export function withoutTokens(html: string): string {
+  return html.replaceAll(/(?<=name="form_token" value=")[^"]+/g, '');
 }
 
 export interface Person {

@@ -206,7 +206,9 @@ test.concurrent('the command board update can freeze and unfreeze a board, and s
 }) => {
   await createInstallation(db);
   expect(await cli.json('board', 'update', '--language', 'german')).toMatchObject({ language: 'german' });
-  expect(await cli.refusal('board', 'update', '--language', 'klingon')).toMatch(/^The language must be one of: simple, /);
+  expect(await cli.refusal('board', 'update', '--language', 'klingon')).toMatch(
+    /^The language must be one of: simple, /,
+  );
   const closed = ['--freeze', '--pre-moderation', '--voting-open-at', '2026-03-01T01:00:00+01:00'];
   expect(await cli.json('board', 'update', ...closed)).toMatchObject({
     is_frozen: true,

@@ -6,7 +6,7 @@ import { programFor } from '../helpers/programs.ts';
 import type { Command, Outcome } from '../helpers/resident-cli.ts';
 
 export const main = programFor('server/cli/main.ts');
-/** Not bundled, because commands of several tests load extensions. */
+/** This program runs from its source and not from a bundle, because commands of several tests load extensions. */
 const residentMain = new URL('../helpers/resident-cli.ts', import.meta.url);
 
 export interface CliResult {

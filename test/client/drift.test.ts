@@ -39,7 +39,7 @@ afterAll(() => rm(copy, { recursive: true }));
 /** Returns the files and their direct and indirect imports within the repository. */
 async function importedBy(files: readonly string[]): Promise<Set<string>> {
   const found = new Set(files);
-  // The loop also visits the paths that it adds to the set.
+  // The loop also visits the paths that are added to the set while it runs.
   for (const file of found) {
     const text = await readFile(join(repository, file), 'utf8');
     for (const [, path = ''] of text.matchAll(/(?:from |import\()'(\.[^']+)'/g)) found.add(join(dirname(file), path));

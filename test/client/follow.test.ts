@@ -41,7 +41,7 @@ afterAll(async () => {
 let waits: number[];
 let now: number;
 
-/** Returns a client behind the gateway whose clock advances only while it waits for a retry or between requests. */
+/** Returns a client that connects through the gateway. Its simulated clock advances only while the client waits. */
 function impatientClient(options: Partial<IdeaBoardOptions> = {}): IdeaBoard {
   const given = { baseUrl: gateway.url, token, ...options };
   const environment = {
@@ -58,7 +58,7 @@ function impatientClient(options: Partial<IdeaBoardOptions> = {}): IdeaBoard {
 const titleOf = (event: FollowedEvent) => (event.type === 'idea.created' ? event.data.idea.title : event.type);
 const create = (title: string) => client.ideas.create({ title, body: 'A body' });
 
-/** Follows the board until a number of events has arrived. Returns their titles. */
+/** Follows the events of the board until the given number of events has arrived. Returns their titles. */
 async function take(count: number, options: FollowOptions = {}, by = impatientClient()): Promise<string[]> {
   const titles: string[] = [];
   for await (const event of by.events.follow(options)) if (titles.push(titleOf(event)) === count) break;
@@ -66,7 +66,7 @@ async function take(count: number, options: FollowOptions = {}, by = impatientCl
 }
 
 describe('client.events.follow', () => {
-  test('follow returns the earlier events, and then waits for each later event', async () => {
+  test('client.events.follow returns the earlier events, and then waits for each later event', async () => {
     await create('1');
     await create('2');
     const following = take(4);
@@ -77,7 +77,7 @@ describe('client.events.follow', () => {
     expect(await following).toEqual(['1', '2', '3', '4']);
   });
 
-  test('follow with after=now returns only later events, and with types only events of these types', async () => {
+  test('client.events.follow with after=now and a list of types returns only later events of these types', async () => {
     await create('Before');
     const following = take(1, { after: 'now', types: ['comment.created'] });
     await gateway.waitForRequests(2);
@@ -86,7 +86,7 @@ describe('client.events.follow', () => {
     expect(await following).toEqual(['comment.created']);
   });
 
-  test('onCursor gets the cursor of an event after the loop has handled the event, and a new follow continues there', async () => {
+  test('client.events.follow passes the cursor of an event to onCursor after the loop has handled the event, and can continue from this cursor', async () => {
     for (const title of ['1', '2', '3', '4']) await create(title);
     const story: string[] = [];
     let saved = '';
@@ -104,7 +104,7 @@ describe('client.events.follow', () => {
     expect(await take(2, { after: saved })).toEqual(['3', '4']);
   });
 
-  test('an error of the loop or of onCursor ends the iteration without saving the cursor of the event', async () => {
+  test('if onCursor throws an error, client.events.follow throws this error', async () => {
     await create('1');
     const failing = async () => {
       for await (const _ of client.events.follow({
@@ -116,7 +116,7 @@ describe('client.events.follow', () => {
     await expect(failing()).rejects.toThrow('The disk is full');
   });
 
-  test('follow survives lost connections, broken responses, errors of the server and rate limits, and returns each event once', async () => {
+  test('client.events.follow continues after lost connections, broken responses, server errors and rate limits, and returns each event once', async () => {
     await create('1');
     const away = { status: 503, body: { error: { key: 'service_unavailable', message: 'Away.' } } };
     const limited = (key: string) => ({
@@ -136,19 +136,19 @@ describe('client.events.follow', () => {
       else break;
     }
     expect(titles).toEqual(['1', '2', '3']);
-    // The waits that the server asked for.
+    // The waits that the server asked for with Retry-After.
     expect(waits.filter(one => one === 300_000)).toHaveLength(2);
     expect(Math.max(...waits)).toBe(300_000);
   });
 
-  test('the delays of a follower whose server is away grow to 30 seconds', async () => {
+  test('while the server cannot be reached, client.events.follow tries again after delays that grow to 30 seconds', async () => {
     await create('1');
     gateway.plan(...Array(40).fill('break'));
     expect(await take(1)).toEqual(['1']);
     expect(Math.max(...waits)).toBe(30_000);
   });
 
-  test('while a board is busy, follow sends at most one request a second, and full pages without a pause', async () => {
+  test('client.events.follow sends at most one request a second, but reads the next page immediately if more events exist', async () => {
     const all = Array.from({ length: 101 }, (_, n) => String(n));
     for (const title of all) await create(title);
     expect(await take(101)).toEqual(all);
@@ -164,7 +164,7 @@ describe('client.events.follow', () => {
     expect(waits).toEqual([1_000, 1_000, 1_000]);
   });
 
-  test('the wait of a request is shorter than the timeout of the client, and at most 55 seconds', async () => {
+  test('client.events.follow asks the server to wait five seconds less than the timeout of the client, and at most 55 seconds', async () => {
     await create('1');
     const waitOf = async (options: Partial<IdeaBoardOptions>) => {
       await take(1, {}, impatientClient(options));
@@ -176,7 +176,7 @@ describe('client.events.follow', () => {
     expect(await waitOf({ timeoutMs: 2_000 })).toBe('0');
   });
 
-  test('an aborted signal ends the iteration with an AbortError, while it waits and between two events', async () => {
+  test('client.events.follow throws an AbortError if its signal is aborted during a wait or between two events', async () => {
     await create('1');
     await create('2');
     const stopping = new AbortController();
@@ -197,7 +197,7 @@ describe('client.events.follow', () => {
     await expect(ended).rejects.toMatchObject({ key: 'aborted', operation: 'listEvents' });
   });
 
-  test('follow throws the errors that a retry cannot change: an expired cursor, an invalid cursor and a revoked token', async () => {
+  test('client.events.follow throws the error for an expired cursor, an invalid cursor, a revoked token and invalid options', async () => {
     await create('1');
     const { next_cursor } = await client.events.list();
     const cursor = decodeEventCursor(next_cursor);
@@ -213,7 +213,7 @@ describe('client.events.follow', () => {
     await expect(take(1, { cursor: 'x' } as never)).rejects.toThrow('The option "cursor" does not exist');
   });
 
-  test('an event of a type that the client does not know has the type unknown and its body', async () => {
+  test('client.events.follow returns an event of a type that the client does not know with the type "unknown" and the whole body', async () => {
     await create('1');
     gateway.plan(answer => {
       answer.body.data[0].event.type = 'idea.from_the_future';
@@ -227,7 +227,7 @@ describe('client.events.follow', () => {
     });
   });
 
-  test('a check of the type of a followed event narrows its TypeScript type', () => {
+  test('if a program checks the type of a followed event, TypeScript knows the fields of this type of event', () => {
     type Created = Extract<FollowedEvent, { type: 'idea.created' }>;
     expectTypeOf<Created['data']>().toEqualTypeOf<IdeaCreatedEvent['data']>();
     expectTypeOf<Created['cursor']>().toEqualTypeOf<string>();

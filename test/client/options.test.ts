@@ -80,7 +80,7 @@ describe('invalid options', () => {
 });
 
 describe('valid options', () => {
-  test('an undefined option has its default value, and Infinity turns a timeout off', async () => {
+  test('an undefined option of the client has its default value, and Infinity turns a timeout off', async () => {
     const names = [...new Set(invalidOptions.map(([name]) => name))].filter(
       name => !['timeout', 'baseURL'].includes(name),
     );

@@ -77,8 +77,8 @@ describe('the answers of the test server', () => {
   });
 
   /**
-   * A request that goes to both servers. In the path and in the body, the words first, second, comment and tag stand
-   * for ids.
+   * A request that the test sends to the real server and to the test server. In the path and in the body, the words
+   * first, second, comment and tag stand for ids.
    */
   interface Step {
     line: string;
@@ -91,7 +91,7 @@ describe('the answers of the test server', () => {
   const steps: Step[] = [
     { line: 'POST /api/v1/ideas', body: { title: '  Éxport a\nboard ', body: 'x'.repeat(400) } },
     { line: 'POST /api/v1/ideas', as: 'moderator', body: { title: 'Dark mode', body: 'For late evenings.' } },
-    // From now on, the board of the real server records votes.
+    // After this request, the board of the real server records votes.
     { line: 'GET /api/v1/events?types=idea.voted' },
     { line: 'GET /api/v1/token', as: 'nobody' },
     { line: 'GET /api/v1/ideas?body=excerpt' },
@@ -220,7 +220,10 @@ describe('the answers of the test server', () => {
 
   const bearer = (token: string) => ({ headers: { authorization: `Bearer ${token}` } });
 
-  /** Sends all requests to a server. Returns the answers without ids, times and names of the server. */
+  /**
+   * Sends the requests of all steps to a server. Returns the responses without the ids, times and names that differ
+   * between two servers.
+   */
   async function play({ baseUrl, tagId, ...tokens }: Target) {
     const ids: Record<string, number> = { tag: tagId };
     const answers: { status: number; body: unknown; headers: unknown }[] = [];
@@ -270,7 +273,8 @@ describe('the answers of the test server', () => {
       ['id', 'idea_id', 'merged_into_id', 'carried_from_id', 'url', 'cursor', 'next_cursor', 'token_id'].includes(name)
     )
       return value === null ? null : typeof value;
-    // The id of a tag or an idea in the changes of an event.
+    // In the changes of an event, `from` and `to` can be the id of a tag or an idea. The ids of the two servers differ,
+    // so the test compares only their type.
     if (['from', 'to'].includes(name) && typeof value === 'number') return typeof value;
     if (['author', 'actor', 'issuer', 'board', 'slug', 'tags', 'boards'].includes(name))
       return Array.isArray(value) ? value.length : typeof value;

@@ -74,8 +74,8 @@ describe.each(operations)('the examples of $id', documented => {
       if (!required && examples) expect(examples.example['x-disabled']).toBe(true);
     }
     const without = operation.parameters.filter(({ example, examples }: Any) => (example ?? examples) === undefined);
-    // A request cannot have ids or a cursor beside the other parameters, and the parameter expand would add fields to the
-    // examples of responses. So these parameters have no example.
+    // These parameters have no example. A request with ids or a cursor must not have the other example parameters, and
+    // expand would add fields to the example responses.
     const exempt = ['cursor', 'ids', 'expand', 'of'];
     expect(without.map(({ name }: Any) => name).filter((name: string) => !exempt.includes(name))).toEqual([]);
     if (!operation.requestBody) return;
@@ -200,7 +200,7 @@ describe('a server with the board of the examples', () => {
     return () => server.close();
   });
 
-  /** Inserts the ideas and the comment of the examples again, because some examples change or delete them. */
+  /** Creates the ideas and the comment of the examples again, because some examples change or delete them. */
   const renew = async () => {
     await server.sql('delete from ideas where account_id = $1', [world.accountId]);
     await server.sql(

@@ -28,7 +28,7 @@ const Entry = z.strictObject({
     .regex(/^[a-zA-Z0-9][a-zA-Z0-9.-]*[a-zA-Z0-9]\/[a-zA-Z0-9][a-zA-Z0-9._-]*[a-zA-Z0-9]$/),
   title: z.string().trim().min(1).max(100),
   description: z.string().min(1).max(100),
-  // The registry refuses version ranges and the word latest.
+  // The MCP registry refuses version ranges and the version `latest`.
   version: z.string().regex(/^\d+\.\d+\.\d+$/),
   remotes: z
     .array(
@@ -52,7 +52,7 @@ test('the committed server.json equals the generated entry byte for byte', () =>
 
 test('the URL template in server.json leads to the MCP endpoint of the server whose host is filled in', () => {
   for (const { url, variables } of Entry.parse(JSON.parse(committed)).remotes) {
-    // The registry refuses a variable that the entry does not describe, and every URL without https.
+    // The MCP registry refuses a variable in the URL that the entry does not describe, and every URL without https.
     expect([...url.matchAll(/\{([^}]+)\}/g)].map(([, name]) => name)).toEqual(Object.keys(variables));
     const filled = url.replace(/\{([^}]+)\}/g, (_, name: string) => variables[name]?.placeholder ?? '');
     expect(filled).toBe(`https://ideas.example.com${useTools.path}`);

@@ -198,8 +198,6 @@ describe('an unavailable database', () => {
     const [proxy, server] = await proxied({ statementTimeoutMs: 2500 });
     const { pool } = server.database;
     await read(server);
-    // Once a minute, a request also stores the last use of its token on another connection. Wait for this write to end.
-    await vi.waitFor(() => expect(pool.idleCount).toBe(pool.totalCount), patience);
     const opened = pool.totalCount;
     await outside.query('begin');
     await outside.query('lock table followers in exclusive mode');
@@ -262,7 +260,7 @@ describe('a transaction', () => {
       database.transaction(async transaction => {
         runs++;
         await transaction.query(renameTag, { tagId: tags[first] ?? 0, name: `${name} ${first}` });
-        // Each transaction locks its first row, and waits until the other has done the same. This causes a deadlock.
+        // Each transaction locks its first row, and waits until the other has done the same. Then each needs the row of the other, which is a deadlock.
         if (++reached === 2) both.resolve();
         await both.promise;
         await transaction.query(renameTag, { tagId: tags[second] ?? 0, name: `${name} ${second}` });
@@ -290,7 +288,7 @@ describe('a transaction', () => {
     expect(runs).toBe(10);
   });
 
-  test('a failed transaction rolls back the changes by entities and by SQL statements, and returns its connection to the pool', async () => {
+  test('a failed transaction rolls back the changes made through entities and by SQL statements, and returns its connection to the pool', async () => {
     const database = await open(db.url, { poolSize: 2 });
     const tagId = await createTag(db, world.accountId, world.boardId, 'Before');
     for (let n = 0; n < 5; n++) {

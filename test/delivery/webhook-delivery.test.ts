@@ -468,28 +468,31 @@ describe('a failed webhook delivery', () => {
   test.each([
     ['received', 204],
     ['refused', 500],
-  ])('a redelivery request during an attempt causes one delivery after the attempt is %s', async (_what, status) => {
-    const answers: (() => void)[] = [];
-    const { id, world, receiver } = await deliverTo(response => {
-      answers.push(() => response.writeHead(answers.length > 1 ? 204 : status).end());
-    });
-    await startWorkerForTest(server);
-    await receiver.waitForRequests(1);
-    const [delivery] = await deliveriesOf(server, id);
-    await administer(server, admin => redeliver(admin, world.accountId, id, delivery?.id ?? 0));
-    answers[0]?.();
-    const received = await receiver.waitForRequests(2);
-    expect(new Set(received.map(one => one.headers['webhook-id'])).size).toBe(1);
-    answers[1]?.();
-    await eventually(async () => {
-      const [listed] = await administer(server, admin =>
-        listDeliveries(admin, world.accountId, id, { deliveryId: delivery?.id ?? 0, limit: 1 }),
-      );
-      expect(listed).toMatchObject({ state: 'delivered', attempt_count: 1, next_attempt_at: null });
-      expect(listed?.attempts.map(one => one.status)).toEqual([status, 204]);
-    });
-    expect(receiver.received).toHaveLength(2);
-  });
+  ])(
+    'a request to redeliver an event during a delivery attempt causes one more delivery after the attempt is %s',
+    async (_what, status) => {
+      const answers: (() => void)[] = [];
+      const { id, world, receiver } = await deliverTo(response => {
+        answers.push(() => response.writeHead(answers.length > 1 ? 204 : status).end());
+      });
+      await startWorkerForTest(server);
+      await receiver.waitForRequests(1);
+      const [delivery] = await deliveriesOf(server, id);
+      await administer(server, admin => redeliver(admin, world.accountId, id, delivery?.id ?? 0));
+      answers[0]?.();
+      const received = await receiver.waitForRequests(2);
+      expect(new Set(received.map(one => one.headers['webhook-id'])).size).toBe(1);
+      answers[1]?.();
+      await eventually(async () => {
+        const [listed] = await administer(server, admin =>
+          listDeliveries(admin, world.accountId, id, { deliveryId: delivery?.id ?? 0, limit: 1 }),
+        );
+        expect(listed).toMatchObject({ state: 'delivered', attempt_count: 1, next_attempt_at: null });
+        expect(listed?.attempts.map(one => one.status)).toEqual([status, 204]);
+      });
+      expect(receiver.received).toHaveLength(2);
+    },
+  );
 
   test('the server stores only the first 4 KiB of a long response to a webhook delivery', async () => {
     const { id } = await deliverTo(response => response.end('x'.repeat(1_000_000)));
@@ -596,7 +599,7 @@ describe('the recipients and the order of webhook deliveries', () => {
     }
   });
 
-  test('each process makes one attempt at a time at a hanging webhook endpoint, all processes together one at a failing endpoint, without delay for others', async () => {
+  test('other webhooks do not wait while each process sends one delivery to a hanging endpoint, and all processes together send one to a failing endpoint', async () => {
     const hanging = await startReceiverForTest(hang);
     const healthy = await startReceiverForTest();
     const world = await createWorld(server);

@@ -263,7 +263,7 @@ describe('the erasure of an account', () => {
 });
 
 describe('an account that requires its provider', () => {
-  test('if an account requires its provider, only owners and sessions of its external identities reach the account', async () => {
+  test('if an account requires sign-in with its provider, only owners and users who signed in with that provider can access the account', async () => {
     const [member, admin] = [
       await createMember(db, world.accountId, 'member'),
       await createMember(db, world.accountId, 'admin'),

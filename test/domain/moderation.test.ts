@@ -9,7 +9,7 @@ import { request } from '../helpers/request.ts';
 import { startServerForFile } from '../helpers/server.ts';
 import { snapshot } from '../helpers/snapshot.ts';
 
-// These tests approve and reject ideas outside the Agent API, and check the responses of the API to tokens.
+// The tests of this file approve and reject ideas outside the Agent API, and check the responses of the API to tokens.
 let world: World;
 let tokens: { read: string; write: string; moderate: string };
 let authorToken: string;

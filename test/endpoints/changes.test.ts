@@ -60,7 +60,7 @@ const rowOf = async (id: number) => {
   return row;
 };
 
-/** Sends a request that the server refuses with a key, and checks that no row changes. */
+/** Sends a request that the server must refuse with this error key, and checks that no database row changes. */
 async function expectRefusal(send: () => Promise<Answer>, status: number, key: string) {
   const before = await snapshot(server);
   expect(outcome(await send())).toEqual([status, key]);
@@ -68,7 +68,7 @@ async function expectRefusal(send: () => Promise<Answer>, status: number, key: s
 }
 
 describe('the edit of an idea', () => {
-  test('the issuer of a token edits an idea of their own, and the response, the row, the event and the search have the new texts', async () => {
+  test('if a token edits an idea of its issuer, the response, the database row, the event and the search have the new texts', async () => {
     const { id, updated_at } = await create();
     clock.set(new Date(start.getTime() + 60_000));
     const answer = await edit(id, { title: ' Export as\nExcel ', if_updated_at: updated_at });
@@ -92,7 +92,7 @@ describe('the edit of an idea', () => {
     ]);
   });
 
-  test('a second token of the same issuer and a moderator can edit an idea, also an old one, but a token without moderate cannot edit the idea of another user', async () => {
+  test('another token of the author can edit an idea, a moderator can also edit an old idea, and another user without the moderate grant cannot edit it', async () => {
     const { id } = await create();
     const { token: second } = await issueToken(server, world, 'write', { issuerId: authorId });
     expect((await edit(id, { body: 'By the second token' }, second)).status).toBe(200);
@@ -104,7 +104,7 @@ describe('the edit of an idea', () => {
     expect((await eventsOf(id, 'idea.updated')).map(({ body }) => body.data.reason)).toEqual([undefined, reason]);
   });
 
-  test('a token with moderate whose issuer is no longer a moderator gets token_issuer_not_moderator for the idea of another user, but can edit ideas of its issuer', async () => {
+  test('a moderate token whose issuer is no longer a moderator can edit ideas of its issuer, but not ideas of other users', async () => {
     const { id } = await create();
     const formerId = await createMember(server, world.accountId, 'member');
     const { token: former } = await issueToken(server, world, 'moderate', { issuerId: formerId });
@@ -123,7 +123,7 @@ describe('the edit of an idea', () => {
     await expectRefusal(() => remove(id), 422, 'change_window_closed');
   });
 
-  test('on a board with pre-moderation an author cannot edit a published idea, but can delete it, and a pending idea is not found', async () => {
+  test('on a board with pre-moderation, authors can delete their published ideas but cannot edit them, and their pending ideas get 404', async () => {
     await setBoard('pre_moderation = true');
     const pending = await create();
     await expectRefusal(() => edit(pending.id, { title: 'Spam' }), 404, 'not_found');
@@ -138,7 +138,7 @@ describe('the edit of an idea', () => {
     ['on a frozen board', 'is_frozen = true', 'board_frozen', 'board_frozen'],
     ['before the submission window', `submissions_open_at = '2026-03-03'`, 'submissions_not_open_yet', undefined],
     ['after the submission window', `submissions_close_at = '2026-03-01'`, 'submissions_closed', undefined],
-  ])('%s an author cannot edit an idea', async (_when, assignment, key, forModerators) => {
+  ])('%s, an author cannot edit an idea', async (_when, assignment, key, forModerators) => {
     const { id } = await create();
     await setBoard(assignment);
     await expectRefusal(() => edit(id, { title: 'Changed' }), 423, key);
@@ -160,7 +160,7 @@ describe('the edit of an idea', () => {
     }
   });
 
-  test('an edit that changes nothing succeeds without an event, even with an outdated if_updated_at, so that a lost answer can be repeated', async () => {
+  test('an edit that changes nothing succeeds without an event, even with an outdated if_updated_at, so that a client can repeat an edit', async () => {
     const { id, updated_at } = await create();
     const first = await edit(id, { title: 'New', if_updated_at: updated_at });
     const before = await snapshot(server);
@@ -170,7 +170,7 @@ describe('the edit of an idea', () => {
     expect(await snapshot(server)).toEqual(before);
   });
 
-  test('an edit with an outdated if_updated_at gets 409 idea_changed, also if both edits happen in the same millisecond', async () => {
+  test('an edit of an idea with an outdated if_updated_at gets 409 idea_changed, even if the earlier edit was in the same millisecond', async () => {
     const { id, updated_at } = await create();
     const changed = await edit(id, { title: 'First', if_updated_at: updated_at });
     expect(Date.parse(changed.body.updated_at)).toBe(Date.parse(updated_at) + 1);
@@ -182,7 +182,7 @@ describe('the edit of an idea', () => {
     }
   });
 
-  test('a change of the status or the tags between reading and editing also causes idea_changed', async () => {
+  test('if the status or the tags of an idea change after a client read it, an edit with the old if_updated_at gets idea_changed', async () => {
     const { id, updated_at } = await create();
     await ask(`POST ${idea(id)}/status`, moderator, { status: 'planned' });
     await expectRefusal(() => edit(id, { title: 'x', if_updated_at: updated_at }), 409, 'idea_changed');
@@ -200,7 +200,7 @@ describe('the edit of an idea', () => {
     expect(await eventsOf(id, 'idea.updated')).toHaveLength(1);
   });
 
-  test('after an edit, no event and no stored response has the earlier text, and neither has a repeated delivery', async () => {
+  test('after an edit of an idea, events, stored responses and repeated webhook deliveries do not contain the earlier text', async () => {
     const receiver = await startReceiverForTest((response, { body }) => response.writeHead(500).end(body));
     await addWebhook(server, world, { url: receiver.url });
     const input = { title: 'Export', body: 'The password is hunter2.' };
@@ -230,7 +230,7 @@ describe('the edit of an idea', () => {
     expect(replayed.body).toMatchObject({ id: created.id, body: 'The password is secret.' });
   });
 
-  test('an edit notifies only the people whom the earlier body did not mention', async () => {
+  test('an edit of an idea notifies only mentioned people whom the earlier body did not mention', async () => {
     const names = ['Nina New', 'Otto Old'];
     const [newId, oldId] = await Promise.all(names.map(name => createMember(server, world.accountId, 'member', name)));
     const { body } = await ask('POST /api/v1/ideas', author, { title: 'Mentions', body: 'As @Otto Old said.' });
@@ -246,7 +246,7 @@ describe('the edit of an idea', () => {
 });
 
 describe('the deletion of an idea', () => {
-  test('a deleted idea is gone from every read and every list, a second deletion gets 404, and its texts are gone from row and events', async () => {
+  test('no read or list returns a deleted idea, a second deletion gets 404, and the database row and the events lose the texts', async () => {
     const { id } = await create();
     expect((await remove(id)).body).toEqual({ id, deleted: true });
     for (const token of [author, moderator]) {
@@ -278,7 +278,7 @@ describe('the deletion of an idea', () => {
     ]);
   });
 
-  test('an author can delete an idea with votes and comments of their own, but not one on which somebody else voted or commented', async () => {
+  test('an author can delete an idea with only their own votes and comments, but not an idea with a vote or comment of somebody else', async () => {
     const own = await create();
     await ask(`POST ${idea(own.id)}/vote`, author, { value: 'up' });
     await comment(own.id, 'One more thing.');
@@ -326,7 +326,7 @@ describe('the deletion of an idea', () => {
     }
   });
 
-  test('an idea with merged ideas cannot be deleted before an unmerge, so that no votes on the merged ideas are lost', async () => {
+  test('an idea cannot be deleted while other ideas are merged into it, so that no votes on these ideas are lost', async () => {
     const [source, target] = [await create(), await create()];
     await ask(`POST ${idea(source.id)}/vote`, stranger, { value: 'up' });
     await ask(`POST ${idea(source.id)}/merge`, moderator, { target_id: target.id });
@@ -336,7 +336,7 @@ describe('the deletion of an idea', () => {
     expect((await ask(`GET ${idea(source.id)}`, author)).body).toMatchObject({ up_count: 1 });
   });
 
-  test('the row of a deleted idea stays until its events have expired, and then goes with its comments and votes', async () => {
+  test('the database row of a deleted idea is removed with its comments and votes only after the events of the idea have expired', async () => {
     const { id } = await create();
     await comment(id, 'Yes.', stranger);
     await ask(`POST ${idea(id)}/vote`, stranger, { value: 'up' });
@@ -369,7 +369,7 @@ describe('parallel changes of an idea', () => {
   });
 
   test.each([1, 2, 3, 4])(
-    'a parallel deletion by the author and votes and comments by others never lose a vote or a comment silently (%i)',
+    'if others vote and comment while the author deletes an idea, either the votes and comments or the deletion is refused (%i)',
     async () => {
       const { id } = await create();
       const [deletion, vote, text] = await Promise.all([
@@ -388,7 +388,7 @@ describe('parallel changes of an idea', () => {
   );
 
   test.each([1, 2, 3, 4])(
-    'a parallel edit and merge, and a parallel edit and deletion, each have a result of one order of both (%i)',
+    'an edit of an idea that runs in parallel with a merge or a deletion has the same result as before or after it (%i)',
     async () => {
       const [source, target] = [await create(), await create()];
       const [merge, edited] = await Promise.all([
@@ -409,7 +409,7 @@ describe('parallel changes of an idea', () => {
   );
 
   test.each([1, 2, 3, 4])(
-    'after a parallel merge and deletion of its target, either the merge or the deletion has happened (%i)',
+    'if a merge and the deletion of its target run in parallel, only one of them succeeds (%i)',
     async () => {
       const [source, target] = [await create(), await create()];
       const [merge, deletion] = await Promise.all([
@@ -437,7 +437,7 @@ describe('the change of a comment', () => {
   const rows = (ideaId: number) =>
     server.sql<{ id: number; body: string }>('select id, body from comments where idea_id = $1 order by id', [ideaId]);
 
-  test('the author edits and deletes a comment, and each event has the comment without its author', async () => {
+  test('an author can edit and delete a comment, and the events of these changes contain the comment without its author', async () => {
     const { id: ideaId } = await create();
     const made = await comment(ideaId, 'Frist!');
     const edited = await ask(`PATCH ${path(ideaId, made.id)}`, author, {
@@ -464,7 +464,7 @@ describe('the change of a comment', () => {
     await expectRefusal(() => ask(`PATCH ${path(ideaId, made.id)}`, author, { body: 'x' }), 404, 'not_found');
   });
 
-  test('another member gets not_author, the author gets change_window_closed after the window, and a moderator can still change the comment', async () => {
+  test('an edit of a comment gets not_author for another member, and change_window_closed for the author after 15 minutes, but works for a moderator', async () => {
     const { id: ideaId } = await create();
     const made = await comment(ideaId, 'As it was');
     await expectRefusal(() => ask(`PATCH ${path(ideaId, made.id)}`, stranger, { body: 'x' }), 403, 'not_author');
@@ -484,7 +484,7 @@ describe('the change of a comment', () => {
     }
   });
 
-  test('an edit needs a board that is not frozen, a status with comments and an idea that is not merged, but a deletion is possible in such a status and on a merged idea', async () => {
+  test('a comment cannot be edited on a frozen board, a merged idea or in a status that is closed for comments, but can be deleted in the last two cases', async () => {
     const { id: ideaId } = await create();
     const made = await comment(ideaId, 'As it was');
     const target = await create();
@@ -531,7 +531,7 @@ describe('the change of a comment', () => {
 });
 
 describe('the events of changes', () => {
-  test('the list of events has the events of edits, tags and deletions but no earlier text', async () => {
+  test('the list of events contains the edits, changes of tags and deletions of a board, but no earlier text', async () => {
     const tagId = await createTag(server, world.accountId, world.boardId, 'reports');
     const { id } = await create();
     const { id: commentId } = await comment(id, 'The password is hunter3.');
@@ -555,7 +555,7 @@ describe('the events of changes', () => {
     expect(JSON.stringify(data)).not.toMatch(/hunter|e-mail|Please/);
   });
 
-  test('a webhook without a choice of types gets no votes, and a webhook that names idea.voted gets them', async () => {
+  test('a webhook without chosen event types gets no votes, and a webhook with the type idea.voted gets them', async () => {
     const receiver = await startReceiverForTest();
     await addWebhook(server, world, { url: `${receiver.url}/all`, eventTypes: [] });
     await addWebhook(server, world, { url: `${receiver.url}/votes`, eventTypes: ['idea.voted'] });
@@ -571,7 +571,7 @@ describe('the events of changes', () => {
     ]);
   });
 
-  test('adding and removing a tag emits idea.tagged with the id of the tag, and a repetition emits nothing', async () => {
+  test('adding or removing a tag records an event idea.tagged with the id of the tag, and a repeated request records none', async () => {
     const { id } = await create();
     const [tag] = await server.sql<{ id: number }>(
       `insert into tags (account_id, board_id, name, color) values ($1, $2, 'Design', '#0f766e') returning id`,

@@ -31,7 +31,7 @@ interface Follower {
   token: string;
 }
 
-/** Creates a board of its own, and a token for it. */
+/** Creates a separate board for the test, and a token for it. */
 async function createFollower(grant: 'read' | 'moderate' = 'moderate'): Promise<Follower> {
   const world = await createWorld(server);
   return { world, token: (await issueToken(server, world, grant)).token };
@@ -46,7 +46,7 @@ const create = ({ token }: Pick<Follower, 'token'>, title = 'An idea') =>
 const titlesOf = (page: { data: { event: { data: { idea: { title: string } } } }[] }) =>
   page.data.map(({ event }) => event.data.idea.title);
 
-/** The SQL that records an event of an idea, as an operation does in its transaction. */
+/** The SQL statement that records an event of an idea. The operations run the same statement in their transactions. */
 const record = `select record_event($1::bigint, $3::text, $2::bigint, null, $4::bigint, null, $5::jsonb, now())`;
 const recorded = ({ world }: Follower, ideaId: number, type = 'idea.created') => [
   world.accountId,
@@ -57,7 +57,7 @@ const recorded = ({ world }: Follower, ideaId: number, type = 'idea.created') =>
 ];
 
 describe('the list of events', () => {
-  test('the list of events has exactly the bodies that webhooks deliver, in the order of the events, with the ids of the webhooks', async () => {
+  test('the list of events has the same ids and bodies as the webhook deliveries, in the order in which the events happened', async () => {
     const follower = await createFollower();
     const receiver = await startReceiver();
     const { secret } = await addWebhook(server, follower.world, { url: receiver.url });
@@ -70,7 +70,7 @@ describe('the list of events', () => {
     await act('status', { status: 'planned', reply: 'In spring.' });
     await act('merge', { target_id: target.id });
     await act('unmerge', undefined);
-    // These ideas have no earlier events, whose texts a worker would replace before or after their delivery.
+    // A worker replaces changed texts in earlier events. So the changed ideas here have no earlier events.
     const changedId = await insertIdea(server, follower.world);
     const commentId = await insertComment(server, follower.world, changedId);
     const deletedId = await insertIdea(server, follower.world);
@@ -101,7 +101,7 @@ describe('the list of events', () => {
     expect(new Map(listed.map(({ id, event }) => [id, event]))).toEqual(delivered);
   });
 
-  test('a sequence of cursors returns every event of a board once, page by page', async () => {
+  test('a client that reads the list of events page by page with cursors gets every event of the board once', async () => {
     const follower = await createFollower('moderate');
     for (const title of ['1', '2', '3', '4', '5']) await create(follower, title);
     const first = (await list(follower, { limit: 2 })).body;
@@ -117,7 +117,7 @@ describe('the list of events', () => {
     expect(titlesOf((await list(follower, { after: fourth.next_cursor })).body)).toEqual(['6']);
   });
 
-  test('the cursor of each event gives the events after this event again', async () => {
+  test('the list of events after the cursor of an event begins with the next event', async () => {
     const follower = await createFollower();
     for (const title of ['1', '2', '3']) await create(follower, title);
     const { data } = (await list(follower)).body;
@@ -125,7 +125,7 @@ describe('the list of events', () => {
     expect(titlesOf((await list(follower, { after: data[1].cursor })).body)).toEqual(['3']);
   });
 
-  test('after=now skips all events up to now and returns a cursor for the later events', async () => {
+  test('the list of events with after=now is empty, and its cursor leads to the later events', async () => {
     const follower = await createFollower();
     const empty = (await list(follower, { after: 'now' })).body;
     await create(follower, '1');
@@ -136,7 +136,7 @@ describe('the list of events', () => {
     expect(titlesOf((await list(follower, { after: empty.next_cursor })).body)).toEqual(['1', '2']);
   });
 
-  test('types filters the events, and the cursor still moves past the events of other types', async () => {
+  test('the parameter types filters the list of events, and next_cursor also skips events of other types', async () => {
     const follower = await createFollower();
     const { body: idea } = await create(follower);
     const say = (text: string) =>
@@ -157,7 +157,7 @@ describe('the list of events', () => {
     ]);
   });
 
-  test('body=excerpt cuts the bodies of ideas to 300 characters and marks them', async () => {
+  test('the list of events with body=excerpt cuts the bodies of ideas to 300 characters and sets body_truncated', async () => {
     const follower = await createFollower();
     await create(follower);
     const [whole] = (await list(follower)).body.data;
@@ -167,7 +167,7 @@ describe('the list of events', () => {
     expect(cut.event.data.idea).toEqual({ ...others, body: body.slice(0, 300), body_truncated: true });
   });
 
-  test('a token lists only the events of the board of its request', async () => {
+  test('a token with two boards gets only the events of the requested board, and the cursor of one board is invalid for the other', async () => {
     const follower = await createFollower();
     const other = await createBoard(server, follower.world.accountId);
     const { token } = await issueToken(server, follower.world, {
@@ -187,14 +187,14 @@ describe('the list of events', () => {
     ]);
   });
 
-  test('a board without events returns the same cursor until its first event', async () => {
+  test('for a board without events, each request for the list of events returns the same cursor', async () => {
     const follower = await createFollower('read');
     const { body } = await list(follower);
     expect(body.data).toEqual([]);
     expect((await list(follower, { after: body.next_cursor })).body).toEqual(body);
   });
 
-  test('only a token that moderates gets the events of an idea that was pending, also after the approval of the idea', async () => {
+  test('events of an idea that was pending are only for tokens that can moderate, even after the approval of the idea', async () => {
     const follower = await createFollower('moderate');
     const { token: reader } = await issueToken(server, follower.world, 'write');
     const ideaId = await insertIdea(server, follower.world, { title: 'Pending', moderationState: 'pending' });
@@ -225,7 +225,7 @@ describe('votes in the list of events', () => {
   const votesOf = (page: { data: { event: { data: { vote: object } } }[] }) =>
     page.data.map(({ event }) => event.data.vote);
 
-  test('a board records votes from the first request that names idea.voted, and lists them only for requests that name it', async () => {
+  test('the server records idea.voted events of a board only after the first request for this type, and lists these events only if a request names the type', async () => {
     const follower = await createFollower();
     const { body: idea } = await create(follower);
     await vote(follower.token, idea.id, 'up');
@@ -247,7 +247,7 @@ describe('votes in the list of events', () => {
     );
   });
 
-  test('a board stops recording votes 32 days after the last request that named idea.voted, and a request within this time renews it', async () => {
+  test('the server stops recording the votes of a board 32 days after the last request for idea.voted events', async () => {
     const clock = testClock();
     const later = await startServerForTest({ on: server, clock });
     const follower = await createFollower();
@@ -274,7 +274,7 @@ describe('votes in the list of events', () => {
 });
 
 describe('the cursor of the list of events', () => {
-  test('a cursor that is cut, changed or invented is refused with validation_failed and the path of the parameter', async () => {
+  test('the list of events refuses a truncated, changed or invented cursor with validation_failed, and the error names the parameter', async () => {
     const follower = await createFollower();
     await create(follower);
     const { next_cursor: cursor } = (await list(follower)).body;
@@ -286,7 +286,7 @@ describe('the cursor of the list of events', () => {
     }
   });
 
-  test('a cursor expires 30 days after it was the newest, also on a board where nothing happened', async () => {
+  test('a cursor of the list of events expires after 30 days, even if the board has no new events', async () => {
     const clock = testClock();
     const later = await startServerForTest({ on: server, clock });
     const follower = await createFollower();
@@ -302,7 +302,7 @@ describe('the cursor of the list of events', () => {
     expect((await list(follower, { after: renewed.next_cursor }, later)).status).toBe(200);
   });
 
-  test('the clean-up keeps all events after a cursor that is still valid, and a cursor survives the deletion of its event', async () => {
+  test('the clean-up of old events keeps all events after a valid cursor, and the cursor stays valid if its own event is deleted', async () => {
     const follower = await createFollower();
     await create(follower, 'old');
     await create(follower, 'new');
@@ -318,14 +318,14 @@ describe('the cursor of the list of events', () => {
     expect(titlesOf((await list(follower, { after: data[0].cursor })).body)).toEqual(['new']);
   });
 
-  test('a cursor from before a restore is valid if its event exists at the same position, and expired otherwise', async () => {
+  test('after a restore of the database, a cursor is valid if its event exists at the same position, and otherwise it has expired', async () => {
     const follower = await createFollower();
     await create(follower, '1');
     await create(follower, '2');
     const { data, next_cursor } = (await list(follower)).body;
     const cursor = decodeEventCursor(data[0].cursor);
     if (!cursor) throw new Error('The cursor is invalid');
-    // The cursor of the database before the restore has another incarnation.
+    // Simulates a cursor from before a restore of the database.
     const restored = { ...cursor, incarnation: '00000000' };
     const read = (after: typeof cursor) => list(follower, { after: encodeEventCursor(after) });
     expect(titlesOf((await read(restored)).body)).toEqual(['2']);
@@ -337,7 +337,7 @@ describe('the cursor of the list of events', () => {
     expect((await list(follower, { after: next_cursor })).body.data).toEqual([]);
   });
 
-  test('a table of positions that was restored from a dump has another incarnation', async () => {
+  test('cursors show whether they come from before or after the table event_positions was restored from a dump', async () => {
     const follower = await createFollower();
     const { next_cursor: before } = (await list(follower)).body;
     await server.sql('create table copied (like event_positions including all)');
@@ -352,7 +352,7 @@ describe('the cursor of the list of events', () => {
 });
 
 describe('events of parallel transactions', () => {
-  test('if an event begins first but commits second, readers get it second, and no reader misses it', async () => {
+  test('if a transaction records its event first but commits second, clients get its event second, and no client misses the event', async () => {
     const follower = await createFollower();
     const [early = 0, late = 0] = [
       await insertIdea(server, follower.world, { title: 'recorded first, committed last' }),
@@ -376,7 +376,7 @@ describe('events of parallel transactions', () => {
     await slow.end();
   });
 
-  test('a transaction that stays open for long delays no event of other transactions', async () => {
+  test('clients get the events of other transactions without delay while a transaction with an event stays open', async () => {
     const follower = await createFollower();
     const slow = await connect(server.url);
     await slow.query('begin');
@@ -438,7 +438,7 @@ describe('events of parallel transactions', () => {
     expect(rows).toEqual([{ is_ordered: true }]);
   });
 
-  test('an event keeps its position if two readers place it at the same time', async () => {
+  test('an event gets only one position if two requests assign positions to the new events at the same time', async () => {
     const follower = await createFollower();
     const ideaId = await insertIdea(server, follower.world);
     await server.sql(record, recorded(follower, ideaId));
@@ -458,7 +458,7 @@ describe('events of parallel transactions', () => {
     await first.end();
   });
 
-  test('two readers that place the same new events at once give each event one position', async () => {
+  test('eight parallel requests for the same new events all get these events in the same order', async () => {
     const follower = await createFollower();
     const ideaId = await insertIdea(server, follower.world);
     for (let n = 0; n < 50; n++) await server.sql(record, recorded(follower, ideaId));

@@ -197,7 +197,7 @@ describe('the parameter expand', () => {
     return id;
   }
 
-  test('an idea has the first page of its comments and of its votes if expand names them, and otherwise neither', async () => {
+  test('the response for an idea has the first page of its comments or votes only if the parameter expand names them', async () => {
     const id = await createBusyIdea();
     const plain = (await get(id, moderator)).body;
     const [comments, votes] = [await list(id, 'comments'), await list(id, 'votes')];
@@ -213,7 +213,7 @@ describe('the parameter expand', () => {
     expect(rest.body.data).toMatchObject([{ body: 'Comment 21' }]);
   });
 
-  test('only a moderate token whose issuer is a moderator can expand votes, and each token can expand comments', async () => {
+  test('expand=votes needs a moderate token whose issuer is a moderator, and expand=comments works with every token', async () => {
     const id = await insertIdea(server, world);
     const issuerId = await createMember(server, world.accountId, 'member');
     const former = await issueToken(server, world, 'moderate', { issuerId });
@@ -224,7 +224,7 @@ describe('the parameter expand', () => {
     for (const by of [token, former.token]) expect((await read(id, '?expand=comments', by)).status).toBe(200);
   });
 
-  test('expand rejects an unknown value, an empty value and too many values', async () => {
+  test('the parameter expand of an idea rejects an unknown value, an empty value and too many values', async () => {
     const id = await insertIdea(server, world);
     for (const value of ['', 'tags', 'comments,', 'comments, votes', 'Comments', 'comments,comments,comments']) {
       const answer = await read(id, `?expand=${value}`);
@@ -233,7 +233,7 @@ describe('the parameter expand', () => {
     }
   });
 
-  test('expand shows nothing of an idea that the token cannot see', async () => {
+  test('a request with the parameter expand gets 404 for an idea that the token cannot see', async () => {
     const pending = await insertIdea(server, world, { moderationState: 'pending' });
     expect(await read(pending, '?expand=comments', token)).toMatchObject({ status: 404, key: 'not_found' });
     const { body } = await read(pending, '?expand=comments,votes');

@@ -82,7 +82,7 @@ describe('the orders of the list of ideas', () => {
     ['top', ['newer', 'planned', 'oldest', 'newest']],
     ['newest', ['newest', 'newer', 'planned', 'oldest']],
   ])(
-    'the order %s sorts ideas of all statuses, and each idea is on exactly one page by number and by cursor',
+    'the list of ideas in the sort order %s contains each idea on exactly one page, both with page numbers and with cursors',
     async (sort, titles) => {
       expect(await board.titles({ sort })).toEqual(titles);
       const byNumber = await Promise.all([1, 2].map(page => board.titles({ sort, per_page: 3, page })));
@@ -93,7 +93,7 @@ describe('the orders of the list of ideas', () => {
     },
   );
 
-  test('the order trending lifts an idea by a week for each doubling of its score, and lowers an idea with a negative score', async () => {
+  test('the sort order trending moves an idea up by a week for each doubling of its score, and moves it down for a negative score', async () => {
     const trending = await openBoard();
     const age = (days: number) => ({ created_at: new Date(clock.now().getTime() - days * 86_400_000) });
     await insert(trending, 'new without votes', age(0));
@@ -116,7 +116,7 @@ describe('the orders of the list of ideas', () => {
     expect(rest).toEqual(expected.slice(2));
   });
 
-  test('the ranks of the order trending are exact powers of two of the score in weeks', async () => {
+  test('the database function idea_trend adds exactly one week to the time of an idea for each doubling of its score', async () => {
     const week = 604_800;
     const rows = await server.sql<{ score: number; rank: string }>(
       `select score, idea_trend(score, '2026-01-01T00:01:00Z') as rank from unnest(array[-8, -1, 0, 1, 2, 4, 1024]) score`,
@@ -132,7 +132,7 @@ describe('the orders of the list of ideas', () => {
     ]);
   });
 
-  test('a cursor of one order is rejected with another order', async () => {
+  test('the list of ideas rejects a cursor that comes from a list in another sort order', async () => {
     for (const [sort, other] of [
       ['newest', 'updated'],
       ['top', 'comments'],
@@ -143,11 +143,14 @@ describe('the orders of the list of ideas', () => {
     }
   });
 
-  test.each(['oldest', 'score', '', 'Updated', 'newest,top'])('the unknown order %j is rejected', async sort => {
-    expect(await board.list({ sort })).toMatchObject({ status: 422, key: 'validation_failed' });
-  });
+  test.each(['oldest', 'score', '', 'Updated', 'newest,top'])(
+    'the list of ideas rejects the unknown sort order %j',
+    async sort => {
+      expect(await board.list({ sort })).toMatchObject({ status: 422, key: 'validation_failed' });
+    },
+  );
 
-  test('the approval queue has every order', async () => {
+  test('the approval queue can be sorted in every sort order', async () => {
     const queue = await openBoard('moderate');
     await insert(queue, 'first', { moderation_state: 'pending', created_at: at('01:00:00.000') });
     await insert(queue, 'second', { moderation_state: 'pending', created_at: at('02:00:00.000') });
@@ -178,11 +181,14 @@ describe('the filters of the list of ideas by time', () => {
     ['updated_since', '2026-03-14T05:00:00+02:00', ['at 3', 'at 1']],
     ['updated_since', '2026-03-14T09:00:00Z', ['at 1']],
     ['updated_since', at('09:00:00.001'), []],
-  ])('the filter %s=%s finds exactly the matching ideas, to the millisecond', async (name, time, titles) => {
-    expect(await board.titles({ [name]: time })).toEqual(titles);
-  });
+  ])(
+    'the list of ideas with the filter %s=%s contains exactly the matching ideas, to the millisecond',
+    async (name, time, titles) => {
+      expect(await board.titles({ [name]: time })).toEqual(titles);
+    },
+  );
 
-  test('filters by time can be combined with each other, with an order and with a cursor', async () => {
+  test('the time filters of the list of ideas can be combined with each other, with a sort order and with a cursor', async () => {
     const between = { created_after: at('00:30:00.000'), created_before: at('03:00:00.000') };
     expect(await board.titles(between)).toEqual(['at 2', 'at 1']);
     expect(await board.titles({ ...between, sort: 'updated' })).toEqual(['at 1', 'at 2']);
@@ -193,7 +199,7 @@ describe('the filters of the list of ideas by time', () => {
   });
 
   test.each(['created_after', 'created_before', 'updated_since'])(
-    'the filter %s rejects a value that is no timestamp with a time zone between the years 1970 and 9999',
+    'the filter %s of the list of ideas accepts only timestamps with a time zone, between the years 1970 and 9999',
     async name => {
       const invalid = ['', 'yesterday', '2026-03-14', '2026-03-14T09:00:00', '2026-02-30T09:00:00Z', '1773480413'];
       for (const value of [
@@ -210,7 +216,7 @@ describe('the filters of the list of ideas by time', () => {
     },
   );
 
-  test('a status change moves an idea to the top of the order updated, and updated_since then finds it', async () => {
+  test('a status change moves an idea to the top of the sort order updated, and the filter updated_since then finds the idea', async () => {
     const own = await openBoard('moderate');
     const id = await insert(own, 'changed', { created_at: at('01:00:00.000'), updated_at: at('01:00:00.000') });
     await insert(own, 'unchanged', { created_at: at('02:00:00.000'), updated_at: at('02:00:00.000') });
@@ -223,7 +229,7 @@ describe('the filters of the list of ideas by time', () => {
 });
 
 describe('the filters of the list of ideas by tag and by author', () => {
-  test('the filter tag finds the ideas with this tag, in every order and with other filters', async () => {
+  test('the filter tag of the list of ideas finds the ideas with this tag, in every sort order and with other filters', async () => {
     const board = await openBoard();
     const tagId = await createTag(server, board.world.accountId, board.world.boardId);
     const otherTagId = await createTag(server, board.world.accountId, board.world.boardId);
@@ -243,7 +249,7 @@ describe('the filters of the list of ideas by tag and by author', () => {
     expect(await board.titles({ tag: tagId, per_page: 1, cursor: page.body.next_cursor })).toEqual(['idea 1']);
   });
 
-  test('the filter author finds the ideas by this user, in every order and with other filters', async () => {
+  test('the filter author of the list of ideas finds the ideas by this user, in every sort order and with other filters', async () => {
     const board = await openBoard();
     const ada = await createMember(server, board.world.accountId, 'member');
     await insert(board, 'by Ada', { author_id: ada });
@@ -257,7 +263,7 @@ describe('the filters of the list of ideas by tag and by author', () => {
     expect(await board.titles({ author: ada, per_page: 1, page: 2 })).toEqual(['by Ada']);
   });
 
-  test('the filters tag and author find nothing for an id that is unknown, or of another board or account', async () => {
+  test('the list of ideas is empty if the filter tag or author has an id that is unknown or belongs to another board or account', async () => {
     const [board, other] = [await openBoard(), await openBoard()];
     await insert(board, 'own');
     const sibling = await createBoard(server, board.world.accountId);
@@ -268,7 +274,7 @@ describe('the filters of the list of ideas by tag and by author', () => {
     for (const author of [other.world.ownerId, 999_999_999]) expect(await board.titles({ author })).toEqual([]);
   });
 
-  test('the filters tag and author show pending ideas only in the approval queue', async () => {
+  test('the list of ideas with the filters tag and author contains pending ideas only in the approval queue', async () => {
     const board = await openBoard('moderate');
     const tagId = await createTag(server, board.world.accountId, board.world.boardId);
     const pending = await insert(board, 'pending', { moderation_state: 'pending' });
@@ -281,19 +287,22 @@ describe('the filters of the list of ideas by tag and by author', () => {
     expect(await board.titles({ author, moderation_state: 'pending' })).toEqual(['pending']);
   });
 
-  test.each(['tag', 'author'])('the filter %s rejects a value that is not the id of a tag or a user', async name => {
-    const board = await openBoard();
-    for (const value of ['0', '-1', '1.5', 'export', '', '1,2', '9007199254740993']) {
-      const answer = await board.list({ [name]: value });
-      expect([value, answer.status, answer.key]).toEqual([value, 422, 'validation_failed']);
-    }
-  });
+  test.each(['tag', 'author'])(
+    'the filter %s of the list of ideas rejects a value that cannot be an id',
+    async name => {
+      const board = await openBoard();
+      for (const value of ['0', '-1', '1.5', 'export', '', '1,2', '9007199254740993']) {
+        const answer = await board.list({ [name]: value });
+        expect([value, answer.status, answer.key]).toEqual([value, 422, 'validation_failed']);
+      }
+    },
+  );
 });
 
 describe('ideas by their ids', () => {
   const namesOf = ({ body }: { body: { data: { title: string }[] } }) => body.data.map(({ title }) => title);
 
-  test('a list with ids has these ideas in the given order, each once, and leaves out unknown ids', async () => {
+  test('a request for ideas by their ids returns each of these ideas once, in the order of the ids, and skips unknown ids', async () => {
     const board = await openBoard();
     const [a, b, c] = [await insert(board, 'a'), await insert(board, 'b'), await insert(board, 'c')];
     const answer = await board.list({ ids: `${b},999999999,${c},${b},${a}` });
@@ -305,7 +314,7 @@ describe('ideas by their ids', () => {
     expect((await board.list({ ids: '999999999' })).body.data).toEqual([]);
   });
 
-  test('a list with ids accepts the parameter once with commas, several times, and as an array in a tool call', async () => {
+  test('a request for ideas by their ids can list the ids with commas, repeat the parameter, or pass an array in a tool call', async () => {
     const board = await openBoard();
     const ids = [await insert(board, 'a'), await insert(board, 'b')];
     const { token } = board;
@@ -315,7 +324,7 @@ describe('ideas by their ids', () => {
     expect(namesOf({ body: answer.body.result.structuredContent })).toEqual(['a', 'b']);
   });
 
-  test('a list with ids has merged ideas and ideas in a hidden status, like the response for one idea', async () => {
+  test('a request for ideas by their ids also returns merged ideas and ideas in a hidden status, like a request for one idea', async () => {
     const board = await openBoard();
     const target = await insert(board, 'target');
     const merged = await insert(board, 'merged', { merged_into_id: target });
@@ -328,7 +337,7 @@ describe('ideas by their ids', () => {
     expect(answer.body.data[0].merged_into_id).toBe(target);
   });
 
-  test('a list with ids has pending ideas only with a moderate token whose issuer is a moderator, and never rejected ideas', async () => {
+  test('a request for ideas by their ids returns pending ideas only to a moderate token whose issuer is a moderator, and never rejected ideas', async () => {
     const board = await openBoard('moderate');
     const pending = await insert(board, 'pending', { moderation_state: 'pending' });
     const rejected = await insert(board, 'rejected', { moderation_state: 'rejected' });
@@ -345,7 +354,7 @@ describe('ideas by their ids', () => {
     }
   });
 
-  test('a list with ids leaves out ideas of another board and of another account', async () => {
+  test('a request for ideas by their ids skips ideas of another board and of another account', async () => {
     const [board, other] = [await openBoard('moderate'), await openBoard()];
     const { world } = board;
     const { id: boardId } = await createBoard(server, world.accountId);
@@ -355,7 +364,7 @@ describe('ideas by their ids', () => {
     expect(await board.titles({ ids: `${ofSibling},${elsewhere},${own}` })).toEqual(['own']);
   });
 
-  test('a list with ids accepts 100 ids, and rejects 101 ids, none, and anything that is not an id', async () => {
+  test('a request for ideas by their ids accepts 1 to 100 ids, and rejects values that are not ids', async () => {
     const board = await openBoard();
     const many = (count: number) => Array.from({ length: count }, (_, n) => n + 1).join();
     expect((await board.list({ ids: many(100) })).status).toBe(200);
@@ -366,7 +375,7 @@ describe('ideas by their ids', () => {
     }
   });
 
-  test('a list with ids can have excerpts, and rejects filters, orders and pages', async () => {
+  test('a request for ideas by their ids can ask for excerpts, but rejects filters, sort orders and page parameters', async () => {
     const board = await openBoard('moderate');
     const id = await insert(board, 'long', { body: 'x'.repeat(400) });
     const { data } = (await board.list({ ids: id, body: 'excerpt', board: board.world.boardSlug })).body;

@@ -8,7 +8,7 @@ import { type Answer, request } from '../helpers/request.ts';
 import { startServerForFile } from '../helpers/server.ts';
 import { type Command, type IdeaState, type Outcome, VoteModel } from '../helpers/vote-model.ts';
 
-/** There are only a few ideas and voters, so that random commands often affect the same idea and voter. */
+/** The test uses only a few ideas and voters, so that random commands often affect the same idea and voter. */
 const ideaCount = 3;
 const voterCount = 3;
 /** The index of the voter whose token has the moderate grant. This token sends all merges and unmerges. */

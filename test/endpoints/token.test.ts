@@ -68,7 +68,7 @@ test.each([
 );
 
 test("the server updates the stored time of a token's last use only if this time is more than a minute old", async () => {
-  const { token, id } = await issueToken(server, world, 'read');
+  const { token, id } = await issueToken(server, world, 'read', { isUnused: true });
   const lastUse = async () => {
     const [row] = await server.sql<{ at: string | null }>('select last_used_at as at from api_tokens where id = $1', [
       id,

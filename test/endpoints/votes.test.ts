@@ -32,7 +32,9 @@ const votersOf = async (id = ideaId) =>
 const post = (id: number, action: string, json?: object, token = moderator) =>
   request(server, `POST /api/v1/ideas/${id}/${action}`, { token, ...(json ? { json } : {}) });
 
-/** Issues a token with the given name that votes on ideas, a second after the last vote. */
+/**
+ * Issues a token with the given name, and votes with it on ideas. The vote is a second newer than the previous vote.
+ */
 async function voteAs(name: string, value: 'up' | 'down', ...ids: number[]) {
   const issued = await issueToken(server, world, 'write', { name });
   for (const id of ids) {
@@ -96,10 +98,10 @@ test('the vote of a revoked token stays in the list of votes, with the name of t
   expect(await votersOf()).toEqual(['Revoked']);
 });
 
-test('the voter of an erased user is a person without an id who is called Deleted user', async () => {
+test('the list of votes shows an erased user as a person without an id and with the name "Deleted user"', async () => {
   const ada = await createMember(server, world.accountId, 'member', 'Ada Osei');
   await voteInPerson(ada, 1, now);
-  // An erasure ends with this statement. The foreign key then unlinks the voter.
+  // The erasure of a user ends with this statement. A foreign key then removes the user from the voter row.
   await server.sql('delete from memberships where user_id = $1', [ada]);
   await server.sql('delete from users where id = $1', [ada]);
   expect((await list()).body.data).toMatchObject([
@@ -108,7 +110,7 @@ test('the voter of an erased user is a person without an id who is called Delete
 });
 
 describe('the votes of merged ideas', () => {
-  test('after a merge, the list of votes of the target has each voter once and says which votes the merge carried', async () => {
+  test('after a merge, the list of votes of the target contains each voter once, and shows which votes come from the merged idea', async () => {
     const source = await insertIdea(server, world);
     await voteAs('Only the source', 'up', source);
     const both = await issueToken(server, world, 'write', { name: 'Both' });
@@ -146,10 +148,10 @@ describe('the votes of merged ideas', () => {
     expect([await votersOf(source), await votersOf()]).toEqual([['Voter'], []]);
   });
 
-  test('a copy of a vote that does not count is not in the list of votes', async () => {
+  test('the list of votes leaves out a vote that was copied for a merge that did not happen', async () => {
     const source = await insertIdea(server, world);
     await voteAs('Voter', 'up', source);
-    // A merge copies votes before the transaction that merges the ideas. It may then fail.
+    // A merge copies votes before the transaction that merges the ideas. If this transaction fails, the copies stay.
     await server.sql('select copy_votes($1, $2, $3, 0, 100)', [world.accountId, source, ideaId]);
     expect(await server.sql('select value from votes where idea_id = $1', [ideaId])).toEqual([{ value: 1 }]);
     expect(await votersOf()).toEqual([]);

@@ -145,7 +145,7 @@ class RequestMaker {
     if (schema.const !== undefined) return schema.const;
     if (schema.enum) return random.pick(schema.enum);
     if (schema.type === 'object') {
-      // Nearly every if_updated_at is outdated.
+      // A random if_updated_at would nearly always be outdated.
       const entries = Object.entries(schema.properties ?? {}).filter(
         ([key]) => key !== 'if_updated_at' || random.chance(0.1),
       );

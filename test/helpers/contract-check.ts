@@ -30,7 +30,7 @@ export function watchResponses(server: Server): string[] {
     if (/^\/((b|admin|operator|sign-in|pictures|assets)(\/|$)|$)/.test(path)) return;
     // The OAuth standards define these responses.
     if (/^(https?:\/\/[^/]+)?\/(oauth|\.well-known)(\/|$)/.test(path)) return;
-    // Extensions define their own responses.
+    // Skips the routes of extensions, which define their own responses.
     if (path.startsWith('/ext/')) return;
     collectBody(response, body => {
       const { statusCode } = response;

@@ -116,23 +116,29 @@ export async function createTag({ database }: Db, accountId: number, boardId: nu
   });
 }
 
-/** Issues a token. Returns its plaintext and id. By default, the issuer is the owner of the test account (`world`). */
+/**
+ * Issues a token. Returns its plaintext and id. By default, the issuer is the owner of the test account (`world`), and
+ * the time of the last use is in the future. Otherwise a server would store this time after the first request, with one
+ * more connection.
+ */
 export async function issueToken(
   { database }: Db,
   world: World,
   grant: Grant | Record<number, Grant>,
-  options: { issuerId?: number; expiresAt?: Date; name?: string } = {},
+  options: { issuerId?: number; expiresAt?: Date; name?: string; isUnused?: boolean } = {},
 ): Promise<{ token: string; id: number }> {
   const grants = typeof grant === 'string' ? { [world.boardId]: grant } : grant;
-  const { token, plaintext } = await database.transaction(transaction =>
-    insertToken(operatorIn(transaction), {
+  const { token, plaintext } = await database.transaction(async transaction => {
+    const issued = await insertToken(operatorIn(transaction), {
       accountId: world.accountId,
       issuerId: options.issuerId ?? world.ownerId,
       name: options.name ?? 'A token',
       boards: Object.entries(grants).map(([boardId, level]) => ({ boardId: Number(boardId), grant: level })),
       ...(options.expiresAt ? { expiresAt: options.expiresAt } : {}),
-    }),
-  );
+    });
+    if (!options.isUnused) issued.token.lastUsedAt = new Date(Date.now() + 24 * 60 * 60 * 1_000);
+    return issued;
+  });
   return { token: plaintext, id: token.id };
 }
 

@@ -45,7 +45,7 @@ export async function serveDocument(): Promise<DocumentServer> {
 /** Builds a self-signed certificate for 127.0.0.1 byte by byte, because Node cannot create certificates. */
 export function makeCertificate(): { key: string; cert: string } {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-  const algorithm = sequence(oid('2a8648ce3d040302')); // ecdsa-with-SHA256
+  const algorithm = sequence(oid('2a8648ce3d040302')); // The object identifier of ecdsa-with-SHA256.
   const name = sequence(der(0x31, sequence(oid('550403'), der(0x0c, Buffer.from('a test')))));
   const validity = sequence(der(0x17, Buffer.from('250101000000Z')), der(0x17, Buffer.from('450101000000Z')));
   const constraints = sequence(oid('551d13'), der(0x04, sequence(der(0x01, Buffer.from([0xff])))));

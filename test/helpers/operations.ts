@@ -107,7 +107,7 @@ export function requestOf(
   return { line: `${method} ${filled}${given.query ? `?${given.query}` : ''}`, ...(body ? { json: body } : {}) };
 }
 
-/** Returns which idea of the targets an operation concerns. */
+/** Returns the field of Targets that has the id of the idea for an operation. */
 export function ideaOf({
   id,
   path,

@@ -10,7 +10,7 @@ export interface RawRequestOptions {
   body?: string | Uint8Array | undefined;
   /** Whether the body is sent in chunks, without a Content-Length. */
   isChunked?: boolean;
-  /** Runs after the headers are sent and before the body is sent. */
+  /** A function that runs after the headers are sent and before the body is sent. */
   beforeBody?: () => Promise<void>;
 }
 

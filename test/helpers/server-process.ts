@@ -27,7 +27,7 @@ const { scripts, config } = JSON.parse(readFileSync(join(root, 'package.json'), 
 
 const started = { start: /listens on (http:\S+),/, worker: /worker runs up to (?:)/ };
 
-/** Starts the process. Resolves when the process logs that it is ready. */
+/** Starts a server or worker in a separate process. Resolves when the process logs that it is ready. */
 export async function startProcess(
   script: 'start' | 'worker',
   environment: Record<string, string>,

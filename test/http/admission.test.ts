@@ -152,7 +152,7 @@ describe('a request without a valid token', () => {
   });
 
   test("a request with the id of a token and a wrong secret neither counts against the token's rate limits nor updates the token's last use", async () => {
-    const { token, id } = await issueToken(server, world, 'write');
+    const { token, id } = await issueToken(server, world, 'write', { isUnused: true });
     const wrong = `ib_${id}_${otherSecret}`;
     const sample = await samples();
     for (let n = 0; n < 3; n++) {

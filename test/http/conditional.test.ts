@@ -129,7 +129,10 @@ test("an MCP tool call ignores If-None-Match and counts against the token's rate
   expect(await charged()).toBe(2);
 });
 
-/** The statuses of the list and of the idea after writes that do not change both. The text of a comment is in neither. */
+/**
+ * The expected statuses of the list and of the idea after writes that change only one of them or neither. Neither
+ * contains the text of a comment.
+ */
 const statusesAfter: Partial<Record<OperationId, number[]>> = {
   createIdea: [200, 304],
   deleteIdea: [200, 404],

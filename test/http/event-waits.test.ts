@@ -17,7 +17,7 @@ interface Scene {
   world: World;
   token: string;
   tokenId: number;
-  /** The cursor after all events of the board. */
+  /** A cursor after all existing events of the board. */
   now: string;
 }
 
@@ -49,7 +49,7 @@ const listeners = () =>
   );
 
 describe('a request that waits for events', () => {
-  test('a waiting request is answered as soon as an event of its board commits', async () => {
+  test('a request that waits for events is answered as soon as an event of its board is committed', async () => {
     const scene = await createScene();
     const waiting = wait(scene);
     await awaitSlots(scene, 1);
@@ -61,7 +61,7 @@ describe('a request that waits for events', () => {
     expect(await slotsOf(scene)).toEqual([]);
   });
 
-  test('a waiting request is answered with an empty page and a cursor when its time is over', async () => {
+  test('a request that waits for events is answered with an empty page and a cursor when its waiting time is over', async () => {
     const scene = await createScene();
     const startedAt = performance.now();
     const { status, body } = await wait(scene, 1);
@@ -70,14 +70,14 @@ describe('a request that waits for events', () => {
     expect(await slotsOf(scene)).toEqual([]);
   });
 
-  test('a request with wait is answered at once if there are events already', async () => {
+  test('a request for events with the parameter wait is answered immediately if events already exist', async () => {
     const scene = await createScene();
     await create(scene, 'Already there');
     await awaitSlots(scene, 0);
     expect(titlesOf((await wait(scene)).body)).toEqual(['Already there']);
   });
 
-  test('a waiting request goes on waiting at events of other types and of other boards', async () => {
+  test('a request that waits for events keeps waiting if events of other types or other boards happen', async () => {
     const scene = await createScene();
     const other = await createScene();
     const waiting = wait(scene, 55, server, '&types=comment.created');
@@ -90,7 +90,7 @@ describe('a request that waits for events', () => {
     expect(body.data.map((one: { event: { type: string } }) => one.event.type)).toEqual(['comment.created']);
   });
 
-  test('a wait counts once against the read limit, however often the board changes meanwhile', async () => {
+  test('a request that waits for events counts once against the read limit, no matter how many events happen meanwhile', async () => {
     const limited = await startServerForTest({ on: server, environment: { RATE_LIMIT_READ: '3' } });
     const scene = await createScene();
     await server.sql(`delete from rate_limits where key = $1`, [`apitoken:read:${scene.tokenId}`]);
@@ -108,7 +108,7 @@ describe('a request that waits for events', () => {
     expect(counter).toEqual({ count: 1 });
   });
 
-  test('an event that was recorded before the wait and commits during the wait is returned, although it sent no notification', async () => {
+  test('a request that waits for events returns an event that was recorded before the wait and committed during the wait', async () => {
     const scene = await createScene();
     const ideaId = await insertIdea(server, scene.world, { title: 'Committed late' });
     const slow = await connect(server.url);
@@ -119,14 +119,14 @@ describe('a request that waits for events', () => {
     );
     const waiting = wait(scene);
     await awaitSlots(scene, 1);
-    // The request has read the events when it holds its slot and nothing more happens.
+    // Waits a moment, so that the request has read the existing events and waits for a new one.
     await delay(300);
     await slow.query('commit');
     await slow.end();
     expect(titlesOf((await waiting).body)).toEqual(['Committed late']);
   });
 
-  test('the database sends a notification only for a board with a waiting request', async () => {
+  test('the database sends notifications of events only for boards with a request that waits for events', async () => {
     const scene = await createScene();
     const listener = await connect(server.url);
     const heard: (string | undefined)[] = [];
@@ -142,12 +142,12 @@ describe('a request that waits for events', () => {
     await listener.end();
   });
 
-  test('all waiting requests of a server share one database connection', async () => {
+  test('all requests of a server that wait for events share one database connection', async () => {
     const scenes = await Promise.all(Array.from({ length: 12 }, () => createScene()));
     const waiting = scenes.flatMap(scene => [wait(scene), wait(scene)]);
     for (const scene of scenes) await awaitSlots(scene, 2);
     expect(await listeners()).toHaveLength(1);
-    // The pool has 8 connections, fewer than there are waiting requests.
+    // The connection pool has 8 connections, so this request would hang if each waiting request held one.
     const { status } = await request(server, 'GET /api/v1/board', { token: scenes[0]?.token });
     expect(status).toBe(200);
     for (const scene of scenes) await create(scene, 'For two');
@@ -156,12 +156,12 @@ describe('a request that waits for events', () => {
 });
 
 describe('the slots of a token for waiting requests', () => {
-  test('two of six concurrent waits of one token on two servers wait, and four get 429 too_many_waits with Retry-After', async () => {
+  test('if one token sends six parallel requests with wait to two servers, two of them wait, and four get 429 too_many_waits', async () => {
     const second = await startServerForTest({ on: server });
     const scene = await createScene();
     const answers = Promise.all([server, second, server, second, server, second].map(on => wait(scene, 55, on)));
     await awaitSlots(scene, 2);
-    // The refused requests have their answers before the event ends the others.
+    // Waits a moment, so that the four refused requests are answered before the new event ends the other waits.
     await delay(500);
     await create(scene, 'For those who wait');
     const refused = (await answers).filter(({ status }) => status === 429);
@@ -172,7 +172,7 @@ describe('the slots of a token for waiting requests', () => {
     expect(await slotsOf(scene)).toEqual([]);
   });
 
-  test('another token, and a request without wait, are not affected by the waits of a token', async () => {
+  test('while a token has as many waiting requests as allowed, another token can wait, and the token can send requests without wait', async () => {
     const scene = await createScene();
     const waiting = [wait(scene), wait(scene)];
     await awaitSlots(scene, 2);
@@ -183,7 +183,7 @@ describe('the slots of a token for waiting requests', () => {
     await Promise.all(waiting);
   });
 
-  test('a client that disconnects frees its slot', async () => {
+  test('if a client disconnects while it waits for events, another request of the same token can wait', async () => {
     const scene = await createScene();
     const leaving = new AbortController();
     const lost = fetch(`${server.baseUrl}/api/v1/events?after=${scene.now}&wait=55`, {
@@ -196,11 +196,11 @@ describe('the slots of a token for waiting requests', () => {
     await awaitSlots(scene, 0);
   });
 
-  test('the slots of a server that was killed are free after some seconds, and those of a living server stay taken', async () => {
+  test('waiting requests of a killed server stop counting after some seconds, and those of a running server still count', async () => {
     const scene = await createScene();
     const waiting = wait(scene);
     await awaitSlots(scene, 1);
-    // The row of a killed server is not renewed.
+    // Inserts a row as of a request on a killed server: no server renews the row.
     await server.sql(
       `insert into event_waits (account_id, token_id, slot, board_id, server_id, expires_at)
       select account_id, token_id, 2, board_id, gen_random_uuid(), now() + interval '4 seconds' from event_waits
@@ -236,23 +236,26 @@ describe('access that ends during a wait', () => {
       401,
       'unauthorized',
     ],
-  ])('if %s during a wait, the request gets no event', async (_, statement, status, key) => {
-    const scene = await createScene();
-    const writer = await issueToken(server, scene.world, 'moderate');
-    const waiting = wait(scene);
-    await awaitSlots(scene, 1);
-    await server.sql(statement, [scene.tokenId]);
-    const ideaId = await insertIdea(server, scene.world);
-    await server.sql(
-      `select record_event($1::bigint, 'idea.created', $2::bigint, null, $3::bigint, $4::bigint, '{}'::jsonb, now())`,
-      [scene.world.accountId, ideaId, scene.world.ownerId, writer.id],
-    );
-    const answer = await waiting;
-    expect([answer.status, answer.key]).toEqual([status, key]);
-    expect(await slotsOf(scene)).toEqual([]);
-  });
+  ])(
+    'if %s while a request waits for events, the request gets an error and no event',
+    async (_, statement, status, key) => {
+      const scene = await createScene();
+      const writer = await issueToken(server, scene.world, 'moderate');
+      const waiting = wait(scene);
+      await awaitSlots(scene, 1);
+      await server.sql(statement, [scene.tokenId]);
+      const ideaId = await insertIdea(server, scene.world);
+      await server.sql(
+        `select record_event($1::bigint, 'idea.created', $2::bigint, null, $3::bigint, $4::bigint, '{}'::jsonb, now())`,
+        [scene.world.accountId, ideaId, scene.world.ownerId, writer.id],
+      );
+      const answer = await waiting;
+      expect([answer.status, answer.key]).toEqual([status, key]);
+      expect(await slotsOf(scene)).toEqual([]);
+    },
+  );
 
-  test('if the issuer of a token loses the role of a moderator during a wait, the request gets no event of a pending idea', async () => {
+  test('if the issuer of a token stops being a moderator while a request waits for events, the request gets no event of a pending idea', async () => {
     const scene = await createScene();
     const { accountId, ownerId } = scene.world;
     const pending = await insertIdea(server, scene.world, { title: 'Pending', moderationState: 'pending' });
@@ -271,7 +274,7 @@ describe('access that ends during a wait', () => {
     expect(titlesOf((await waiting).body)).toEqual(['Published']);
   });
 
-  test('a tool call that waits returns the event, and none if the token is revoked meanwhile', async () => {
+  test('a tool call that waits for events returns the next event, and gets 401 if its token is revoked meanwhile', async () => {
     const scene = await createScene();
     const call = () =>
       callTool(server, { token: scene.token, name: 'list_events', args: { after: scene.now, wait: 55 } });
@@ -295,7 +298,7 @@ describe('access that ends during a wait', () => {
 });
 
 describe('interruptions of waits', () => {
-  test('a server that stops answers its waiting requests at once with an empty page', async () => {
+  test('a server that stops immediately answers the requests that wait for events with an empty page', async () => {
     const scene = await createScene();
     const stopping = await startServer({ on: server });
     const waiting = wait(scene, 55, stopping);
@@ -309,7 +312,7 @@ describe('interruptions of waits', () => {
     expect(await slotsOf(scene)).toEqual([]);
   });
 
-  test('if the listening connection is lost, waiting requests get an empty page, and later waits use a new connection', async () => {
+  test('if the connection that listens for events is lost, waiting requests get an empty page, and later requests use a new connection', async () => {
     const scene = await createScene();
     const waiting = wait(scene);
     await awaitSlots(scene, 1);

@@ -53,7 +53,10 @@ async function exhaust(key: string, count: number, windowMs: number) {
 }
 
 interface Condition {
-  /** The position in the order of the server's checks. Of two errors, the server sends the one with the lower rank. */
+  /**
+   * The position of the error in the order of the server's checks. Of two errors, the server reports the one with the
+   * lower rank.
+   */
   rank: number;
   name: string;
   status: number;

@@ -42,8 +42,7 @@ test('while the rate limit counters are locked, all clients together can send on
   const answers = await many(document);
   expect(answers.filter(({ status }) => status === 200)).toHaveLength(limit);
   for (const answer of answers.filter(({ status }) => status !== 200)) expectUnavailable(answer);
-  // While the table is locked, all paths together may get only this number of requests. In the next minute, they may
-  // get the same number again.
+  // While the table is locked, the server accepts only this number of requests a minute, for all paths together.
   expectUnavailable(await ask('GET /no/such/path', '203.0.113.50'));
   clock.advance(60_000);
   const next = await many(n => ask('GET /no/such/path', `203.0.113.${n}`));
@@ -71,7 +70,7 @@ test('/health and /ready answer as usual while the rate limit counters are locke
   await outside.query('rollback');
 });
 
-test('a request without a token waits longer for a locked rate limit counter than a readiness probe does, and counts when it gets free', async () => {
+test('a request without a token waits longer for a locked rate limit counter than a readiness probe does, and is counted after the lock ends', async () => {
   await lockCounters();
   const counted = ask('GET /api/v1/openapi.json', '203.0.113.77');
   // The probe stops waiting for its own counter before the other request does. So the counter becomes free early enough

@@ -150,8 +150,8 @@ test('a new idea or vote on a frozen board gets the error board_frozen even if t
 });
 
 /**
- * Sends every read request with every token. Returns the HTTP statuses and bodies of the answers, without the board and
- * without cursors of events, which contain the hour.
+ * Sends every read request with every token. Returns the HTTP statuses and bodies without changing parts: without the
+ * board, and without cursors of events.
  */
 async function readEverything(): Promise<[string, number, unknown][]> {
   const targets = {

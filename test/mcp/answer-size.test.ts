@@ -23,7 +23,7 @@ const quotes = (count: number) => '"'.repeat(count);
 
 let server: TestServer;
 let world: World;
-/** The token of an admin, for the maximum number of boards. */
+/** A token of an admin with the maximum number of boards. */
 let token: string;
 let slug: string;
 let tagIds: number[];
@@ -176,7 +176,7 @@ describe('the answer of a tool', () => {
     expect([idea.body.length, idea.body_truncated]).toEqual([10_000, false]);
   });
 
-  // The test of unmerge_idea needs the merge of the test before.
+  // The tool unmerge_idea undoes the merge of the previous tool, so the tests must run in this order.
   test.each(tools.map(({ id, metadata }) => [metadata.tool.name, id] as const))(
     'the answer of the MCP tool %s has at most 100,000 characters, even with the largest data',
     async (name, id) => {

@@ -81,7 +81,7 @@ export function expectSameAnswer(ofMcp: Answer, ofRest: Answer) {
   }
   expect(isError).toBe(true);
   expect(structuredContent).toBeUndefined();
-  // The fields of the query and the body are arguments in the tool call.
+  // A tool call has the fields of the query and of the body as arguments, so the paths in the error differ.
   const ofArguments = JSON.stringify(body).replace(/"path":\["(query|body)"/g, '"path":["arguments"');
   expect(withoutFields(masked(JSON.parse(content[0].text)))).toEqual(withoutFields(JSON.parse(ofArguments)));
   // The second content element of the tool result is advice to the model.

@@ -4,7 +4,7 @@ import { connect } from '../helpers/database.ts';
 import type { TestServer } from '../helpers/server.ts';
 import type { Operation } from './cases.ts';
 
-/** A fault for all operations: the SQL that causes the fault at both servers, and the expected error. */
+/** A failure that affects many operations: the SQL that causes the failure on both servers, and the expected error. */
 export interface Fault {
   what: string;
   key: ErrorKey;
@@ -35,21 +35,21 @@ const shown = tables.map(name => `alter table hidden_${name} rename to ${name};`
 
 export const faults: Fault[] = [
   {
-    what: 'missing tables',
+    what: 'tables are missing',
     key: 'internal_error',
     breaks: hidden,
     mends: shown,
     concerns: isOfBoard,
   },
   {
-    what: 'missing counters',
+    what: 'the rate limit counters are missing',
     key: 'internal_error',
     breaks: 'alter table rate_limits rename to hidden_limits;',
     mends: 'alter table hidden_limits rename to rate_limits;',
     concerns: isOfToken,
   },
   {
-    what: 'a database connection that ends during the operation',
+    what: 'the database connection ends during the operation',
     key: 'service_unavailable',
     breaks: `${dying} ${hidden}
       create view ideas as select * from hidden_ideas where die();
@@ -60,7 +60,7 @@ export const faults: Fault[] = [
     concerns: isOfBoard,
   },
   {
-    what: 'a database connection that ends during authentication',
+    what: 'the database connection ends during authentication',
     key: 'service_unavailable',
     breaks: `${dying}
       create function die_first() returns trigger language plpgsql as $$ begin perform die(); return new; end $$;
@@ -69,7 +69,7 @@ export const faults: Fault[] = [
     concerns: () => true,
   },
   {
-    what: 'an address over its limit',
+    what: 'an IP address has used up its rate limit',
     key: 'rate_limited',
     breaks: `update rate_limits set count = count + 2000000 where key like 'ip:%';`,
     mends: `update rate_limits set count = count - 2000000 where key like 'ip:%';`,

@@ -64,7 +64,7 @@ describe('requests and tool calls', () => {
   });
 
   test.each(faults)(
-    'HTTP requests and tool calls of every affected operation get the error $key in the case of $what',
+    'if $what, HTTP requests and tool calls of every affected operation get the error $key',
     async fault => {
       const { key, breaks, concerns } = fault;
       const concerned = unchanging.filter(({ one }) => concerns(one.operation));

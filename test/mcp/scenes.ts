@@ -5,7 +5,7 @@ import type { Grant } from '../../contract/grants.ts';
 export interface Scene {
   accountId: number;
   issuerId: number;
-  /** Another member, the author of the comment. */
+  /** The id of another member of the account, who is the author of the comment. */
   otherUserId: number;
   boardId: number;
   boardSlug: string;

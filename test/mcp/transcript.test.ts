@@ -55,7 +55,7 @@ function withoutChance(transcript: string[]): string {
     .replace(/:\d+(?=[/,}\]])/g, ':<n>');
 }
 
-test('an agent that knows only the list of tools and their answers can merge a duplicate idea without a refused call', async () => {
+test('an agent that sees only the list of MCP tools and the results of its calls can merge a duplicate idea without an error', async () => {
   const { call, transcript, close } = await openSession();
   const turns = [await call('whoami')];
   const boards = turns[0]?.fields.boards as { slug: string; grant: string }[];

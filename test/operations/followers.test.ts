@@ -9,7 +9,10 @@ import { loadChildServer } from '../helpers/child-servers.ts';
 import { createWorld, issueToken } from '../helpers/fixtures.ts';
 import { startOwnPostgres } from '../helpers/own-postgres.ts';
 
-/** Follows a board and crashes now and then. Counts how often each event came, and the events that it did not save. */
+/**
+ * Follows the events of a board, and sometimes crashes. Counts how often each event came, and how often the program
+ * crashed before it saved the cursor of an event.
+ */
 async function follow(client: IdeaBoard, isOver: (seen: ReadonlyMap<string, number>) => boolean) {
   const seen = new Map<string, number>();
   const unsaved = new Map<string, number>();
@@ -23,14 +26,14 @@ async function follow(client: IdeaBoard, isOver: (seen: ReadonlyMap<string, numb
       if (isOver(seen)) return { seen, unsaved };
       handled += 1;
       if (handled % 7 !== 0) continue;
-      // The crash comes before the cursor of this event is saved, so the event must come again.
+      // The simulated crash happens before the cursor of this event is saved, so the event must come again.
       unsaved.set(id, (unsaved.get(id) ?? 0) + 1);
       break;
     }
   }
 }
 
-test('two followers get every committed event once, although a server and PostgreSQL are killed while writers create ideas', async () => {
+test('two clients that follow a board get every committed event once, although a server and PostgreSQL are killed meanwhile', async () => {
   const postgres = await startOwnPostgres();
   onTestFinished(() => postgres.close());
   await migrate(postgres.url);
@@ -69,7 +72,7 @@ test('two followers get every committed event once, although a server and Postgr
   const writers = tokens.slice(2).map(async token => {
     const client = clientOf(token);
     for (let n = 0; isWriting; n++) {
-      // The retry budget can be spent while PostgreSQL is away.
+      // If PostgreSQL is down for too long, all retries of the request fail.
       await client.ideas.create({ title: `Idea ${n}`, body: 'Create me once.' }).catch((error: unknown) => {
         if (!isIdeaBoardError(error) || error.key === 'validation_failed') throw error;
       });
@@ -91,7 +94,7 @@ test('two followers get every committed event once, although a server and Postgr
   onTestFinished(() => last.close());
   const committed = async () =>
     (await last.pool.query<{ id: string }>(`select id from events where type = 'idea.created'`)).rows;
-  // One more event wakes followers that have seen all others.
+  // Followers that have got all events still wait. One more event ends their wait.
   expected = (await committed()).length + 1;
   await clientOf(tokens[2]).ideas.create({ title: 'The last idea', body: 'Then it is over.' });
 

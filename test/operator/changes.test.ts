@@ -216,7 +216,7 @@ describe('a refused change', () => {
     expect(await snapshot(server)).toEqual(before);
   });
 
-  test('an operator can neither change an account or user whose erasure has begun, nor cancel the deletion', async () => {
+  test('after the erasure of an account or user has begun, an operator can neither change it nor cancel the deletion', async () => {
     const erasing = 'deletion_scheduled_at = now(), erasure_began_at = now()';
     const form_token = /name="form_token" value="([^"]+)"/.exec(
       (await operator.visitor.get(onAccount('plan'))).html,

@@ -144,7 +144,7 @@ function isFile(path: string): boolean {
 }
 
 const nodes = findRuntimes().filter(({ name }) => name.startsWith('Node'));
-// The version of Node makes no difference to the compiler, so only the project on the first Node is compiled.
+// Compiles only the project on the first version of Node, because the version makes no difference to the compiler.
 const cases = nodes.map((node, n) => ({
   ...node,
   checks: n === 0 ? 'install, compile in strict TypeScript' : 'install',

@@ -1,9 +1,10 @@
 import { ParseOption, XmlDocument } from 'libxml2-wasm';
 import { parse } from 'node-html-parser';
 import { beforeEach, describe, expect, test } from 'vitest';
+import { ideaSorts } from '../../contract/idea.ts';
 import { listRoadmap } from '../../server/domain/ideas/list-roadmap.ts';
 import { mergeIdea } from '../../server/domain/merging/merge-idea.ts';
-import { type BoardInput, createTag, createWorld, insertIdea, type World } from '../helpers/fixtures.ts';
+import { type BoardInput, createTag, createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
 import { request } from '../helpers/request.ts';
 import { runAsUser } from '../helpers/run-as-user.ts';
 import { startServerForFile } from '../helpers/server.ts';
@@ -49,6 +50,30 @@ async function tagIdeas(name: string, ideaIds: number[]) {
   return tagId;
 }
 
+test.each(ideaSorts)('the page of a board in the order %s lists the ideas in the same order as the API', async sort => {
+  const { token } = await issueToken(server, world, 'read');
+  const ids = [await put('First'), await put('Second'), await put('Third')];
+  await server.sql('update ideas set up_count = 9, updated_at = now() where id = $1', [ids[1]]);
+  await server.sql('update ideas set comment_count = 1, up_count = 1 where id = $1', [ids[0]]);
+  const { body } = await request(server, `GET /api/v1/ideas?sort=${sort}`, { token });
+  const titles = body.data.map(({ title }: { title: string }) => title);
+  const { text } = await get(boardPath());
+  const label = {
+    newest: 'Newest',
+    top: 'Top',
+    updated: 'Last changed',
+    comments: 'Most discussed',
+    trending: 'Trending',
+  };
+  const page = await get(hrefOf(text, label[sort]) ?? '');
+  expect([titles.length, titlesIn(page.text)]).toEqual([3, titles]);
+  expect(
+    parse(page.text)
+      .querySelectorAll('[aria-current=true]')
+      .map(one => one.textContent),
+  ).toContain(label[sort]);
+});
+
 describe('the list of ideas with a tag', () => {
   test('a public board lists the ideas with a tag by its name or id, and each tag links to its list', async () => {
     const id = await put('Dark mode');
@@ -77,7 +102,7 @@ describe('the list of ideas with a tag', () => {
     expect(text).toContain('<meta name="robots" content="noindex">');
   });
 
-  test('the pages of a list with a tag contain each of its ideas once, in the right order, for common and rare tags', async () => {
+  test('the pages of the list of ideas with a common or rare tag contain each idea with the tag once, in the right order', async () => {
     await server.sql(
       `insert into ideas (account_id, board_id, author_id, status_id, title, body, moderation_state, created_at, up_count)
       select $1, $2, $3, (array(select id from statuses where board_id = $2 order by id))[case when n > 900 and n % 10 = 0 then 2 else 1 end],

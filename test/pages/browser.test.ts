@@ -57,7 +57,7 @@ afterAll(async () => {
   await server.close();
 });
 
-test('axe-core finds no accessibility violation on the public pages, at two screen widths and in both color schemes', async () => {
+test('the public pages load without layout shifts, and axe-core finds no accessibility violation at two screen widths and in both color schemes', async () => {
   const [narrow] = screens;
   if (!browser || !narrow) return;
   const { page, complaints, close } = await openPage(browser, narrow, { reducedMotion: 'reduce' });
@@ -79,22 +79,35 @@ test('axe-core finds no accessibility violation on the public pages, at two scre
   await close();
 });
 
+/** Runs in the browser before a page loads. Records how far parts of the page move while it loads. */
+const recordShifts = `
+  globalThis.shifts = [];
+  new PerformanceObserver(list => shifts.push(...list.getEntries().map(entry => entry.value)))
+    .observe({ type: 'layout-shift', buffered: true });`;
+
+/** Runs in the browser. The browser reports a shift in the frame after it. */
+const readShifts = `new Promise(resolve => requestAnimationFrame(() => requestAnimationFrame(() => resolve(shifts))))`;
+
 /**
- * Returns a function that opens a page, alternately in English and German. The function fails if the page has
- * accessibility violations or is wider than the screen, at two widths and in both color schemes.
+ * Returns a function that opens a page, alternately in English and German. The function fails if parts of the page move
+ * while it loads, or if the page has accessibility violations or is wider than the screen, at two widths and in both
+ * color schemes.
  */
 async function pageChecker(page: Page) {
   const [narrow, wide] = screens as [Screen, Screen];
   const checker = await openChecker(page.context(), server.baseUrl);
   let checks = 0;
+  await page.addInitScript(recordShifts);
   return async (path: string) => {
     const { language } = viewOf(checks++);
     await page.setExtraHTTPHeaders({ 'accept-language': language });
     await page.goto(server.baseUrl + path);
+    expect([path, await page.evaluate(readShifts)]).toEqual([path, []]);
     expect(await page.locator('html').getAttribute('lang')).toBe(language);
     await checker.show(await page.content());
     expect([path, await checker.violations(), await checker.overflow()]).toEqual([path, [], 0]);
-    // Another width affects only the layout, and another color scheme only the colors, so only these are checked again.
+    // Checks only the layout with another width, and only the colors with another color scheme. Nothing else can
+    // change.
     await checker.turn(wide);
     expect([path, await checker.violations({ ofColors: true }), await checker.overflow()]).toEqual([path, [], 0]);
     await checker.turn(narrow);
@@ -111,7 +124,7 @@ async function openSignedIn(userId: number, options: BrowserContextOptions = {})
   return window;
 }
 
-test('axe-core finds no accessibility violation on the pages for members and moderators of a board, at two screen widths and in both color schemes', async () => {
+test('the pages for members and moderators of a board load without layout shifts, and axe-core finds no accessibility violation at two screen widths and in both color schemes', async () => {
   if (!browser) return;
   const open = await createWorld(server, { name: 'A private board' });
   const path = `/b/${open.boardSlug}`;
@@ -177,7 +190,7 @@ test('while a member types a name after @ in a comment, the page suggests names,
   await close();
 });
 
-test('a member votes without a page load, sees similar ideas while typing a title, and submits an idea, with the keyboard alone', async () => {
+test('a member votes without a page load, sees similar ideas while typing a title, votes on one, and submits an idea, with the keyboard alone', async () => {
   if (!browser) return;
   const open = await createWorld(server);
   const id = await insertIdea(server, open, { title: 'Export the board as CSV' });
@@ -198,13 +211,20 @@ test('a member votes without a page load, sees similar ideas while typing a titl
 
   await page.getByRole('link', { name: 'Submit an idea' }).press('Enter');
   await page.getByLabel('Title').pressSequentially('Board export in CSV');
-  await page.getByRole('link', { name: 'Export the board as CSV' }).waitFor();
-  await page.keyboard.press('Tab');
-  await page.keyboard.type('For our report.');
-  await page.keyboard.press('Tab');
-  await page.keyboard.press('Enter');
+  const against = page.getByRole('button', { name: 'Vote against: Export the board as CSV' });
+  await reach(page, against, { press: 'Space' });
+  await page.getByText('Score -1').waitFor({ state: 'attached' });
+  expect([await against.getAttribute('aria-pressed'), await against.evaluate(it => it.matches(':focus'))]).toEqual([
+    'true',
+    true,
+  ]);
+  await reach(page, page.getByLabel('Description'), { type: 'For our report.' });
+  await reach(page, page.getByRole('button', { name: 'Submit the idea' }), { open: 'Enter' });
   await page.getByRole('heading', { name: 'Board export in CSV' }).waitFor();
-  expect(await server.sql('select from ideas where board_id = $1', [open.boardId])).toHaveLength(2);
+  expect(await server.sql('select down_count from ideas where board_id = $1 order by id', [open.boardId])).toEqual([
+    { down_count: 1 },
+    { down_count: 0 },
+  ]);
 
   // Without a session, the server refuses the vote. The script then lets the browser send the form, which leads to the
   // sign-in page.
@@ -215,7 +235,7 @@ test('a member votes without a page load, sees similar ideas while typing a titl
   await close();
 });
 
-test('a moderator comments, edits, deletes, follows, sets a status with an official reply, merges and uploads a picture, with the keyboard alone', async () => {
+test('a moderator comments, edits, deletes, follows, replies officially with and without a new status, merges and uploads a picture, with the keyboard alone', async () => {
   if (!browser) return;
   const open = await createWorld(server);
   const id = await insertIdea(server, open, { title: 'Night mode' });
@@ -239,11 +259,16 @@ test('a moderator comments, edits, deletes, follows, sets a status with an offic
   await reach(page, link('Delete the comment'), enter);
   await reach(page, button('Delete the comment'), enter);
 
+  const reply = page.getByRole('region', { name: 'Official reply' });
+  await reach(page, page.locator('summary'), { press: 'Enter' });
+  await reach(page, page.getByRole('textbox', { name: 'Official reply' }), { type: 'Good idea.' });
+  await reach(page, button('Set the status'), enter);
+  await reply.getByText('Good idea.').waitFor();
   await reach(page, page.locator('summary'), { press: 'Enter' });
   await reach(page, page.getByLabel('Status'), { press: 'ArrowDown' });
-  await reach(page, page.getByLabel('Official reply'), { type: 'In spring.' });
+  await reach(page, page.getByRole('textbox', { name: 'Official reply' }), { type: 'In spring.' });
   await reach(page, button('Set the status'), enter);
-  await page.getByRole('region', { name: 'Official reply' }).waitFor();
+  await reply.getByText('In spring.').waitFor();
   await reach(page, page.locator('summary'), { press: 'Enter' });
   await reach(page, link('Merge into another idea'), enter);
   await reach(page, page.getByRole('searchbox'), { type: 'dark' });
@@ -255,11 +280,11 @@ test('a moderator comments, edits, deletes, follows, sets a status with an offic
   expect(
     await server.sql(
       `select s.key, i.merged_into_id, (select count(*)::int from followers f where f.idea_id = i.id) as followers,
-        (select array_agg(c.body) from comments c where c.idea_id = i.id) as comments
+        (select array_agg(c.body order by c.id) from comments c where c.idea_id = i.id) as comments
       from ideas i join statuses s on s.id = i.status_id where i.id = $1`,
       [id],
     ),
-  ).toEqual([{ key: 'planned', merged_into_id: targetId, followers: 1, comments: ['In spring.'] }]);
+  ).toEqual([{ key: 'planned', merged_into_id: targetId, followers: 1, comments: ['Good idea.', 'In spring.'] }]);
 
   await page.goto(`${server.baseUrl}/admin/profile/picture`);
   const choosing = page.waitForEvent('filechooser');

@@ -334,7 +334,7 @@ describe('the sign-in with a token', () => {
     expect(await server.sql('select * from users where id = $1', [userId])).toEqual([before]);
     embedded.cookies.set('idea_board_session', embedded.cookies.get(cookieName) ?? '');
     expect((await embedded.get('/admin')).location).toMatch(/^\/sign-in\?/);
-    // The same id in the application of another account means another person.
+    // In the application of another account, the same id belongs to another person.
     const other = await createWorld(server, { isPublic: true });
     const token = await signToken(server, await letEmbed(server, other), { claims });
     const elsewhere = await post(new Visitor(server), token, `/b/${other.boardSlug}/embed`);

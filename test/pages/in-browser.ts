@@ -116,7 +116,7 @@ export async function openChecker(context: BrowserContext, baseUrl: string) {
   };
 }
 
-/** Runs in the browser. Replaces the document, and waits for its style sheet. */
+/** Replaces the document, and waits for its style sheet. This code runs in the browser. */
 const copyDocument = `async html => {
   const copy = new DOMParser().parseFromString(html, 'text/html');
   document.documentElement.replaceWith(document.adoptNode(copy.documentElement));
@@ -134,7 +134,7 @@ export async function violationsOf(page: Pick<Page, 'evaluate'>, { ofColors = fa
   return page.evaluate(`axe.run(document, { preload: false, resultTypes: ['violations']${rules} }).then(${describe})`);
 }
 
-/** Runs in the browser. */
+/** Describes the violations that axe-core found. This code runs in the browser. */
 const describe = `({ violations }) =>
   violations.map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html).join(' | '))`;
 

@@ -42,7 +42,7 @@ const rowOf = async (id: number) => {
   return row;
 };
 
-test('the page of an idea links to the forms that edit and delete it for its author within 15 minutes, and for moderators at any time', async () => {
+test('the page of an idea links to the forms for editing and deleting the idea: for the author in the first 15 minutes, and for moderators at any time', async () => {
   const id = await insert();
   const both = [pathOf(id, '/edit'), pathOf(id, '/delete')];
   const stranger = await signedIn(server, await createMember(server, world.accountId, 'member'));

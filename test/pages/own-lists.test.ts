@@ -16,7 +16,9 @@ const put = (title: string, input = {}) => insertIdea(server, world, { title, ..
 const follow = (ideaId: number, accountId = world.accountId) =>
   server.sql('insert into followers (account_id, idea_id, user_id) values ($1, $2, $3)', [accountId, ideaId, memberId]);
 
-/** Returns the title, the status, the reason, the words below them and the link of each card in a list. */
+/**
+ * Returns the texts and the link of each card in a list: the title, the status, the reason and the words below them.
+ */
 async function cardsOn(path: string, by = member) {
   const { html, status } = await by.get(boardPath() + path);
   expect(status).toBe(200);
@@ -85,7 +87,7 @@ test('the page "Followed ideas" lists the ideas of the board that the member fol
   expect(await titles()).toEqual(['Kept']);
 });
 
-test('the pages of My ideas, My votes and Followed ideas each have 41 ideas once, newest first', async () => {
+test('each of the lists My ideas, My votes and Followed ideas shows 41 ideas on its pages, each idea once, newest first', async () => {
   const reader = await createMember(server, world.accountId, 'member');
   await server.sql(
     `with made as (

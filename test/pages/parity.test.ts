@@ -29,7 +29,7 @@ interface Scene {
   world: World;
   ideaId: number;
   otherId: number;
-  /** An idea of the member, with a comment of the owner. */
+  /** An idea by the member, with a comment by the owner. */
   ownId: number;
   commentId: number;
   tagId: number;
@@ -263,7 +263,7 @@ const actions: Action[] = [
 ];
 
 test.each(actions)(
-  'if a $by $what, the rows, events and notifications are the same by page, REST and MCP',
+  'if a $by $what, the database rows, events and notifications are the same for a page, a REST request and an MCP tool call',
   async one => {
     for (const way of ways) {
       const scene = scenes[way];

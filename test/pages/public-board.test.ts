@@ -413,16 +413,27 @@ describe('caches', () => {
     }
   });
 
-  test('pages that caches must not share are not compressed, so their length reveals no form token', async () => {
+  test('a page of a session is compressed if the client accepts it, and the response to a form is not', async () => {
     const ada = await signedIn(server, world.ownerId);
     for (const path of ['/admin', '/admin/profile', '/b/none', boardPath()]) {
-      const page = await ada.get(path, { headers: { 'accept-encoding': 'br, gzip' } });
-      expect([path, page.headers.get('cache-control'), page.headers.get('content-encoding')]).toEqual([
-        path,
-        'no-store',
-        null,
-      ]);
+      for (const [accepted, encoding] of [
+        ['br, gzip', 'br'],
+        ['gzip', 'gzip'],
+        ['identity', null],
+      ] as const) {
+        const { headers, html } = await ada.get(path, { headers: { 'accept-encoding': accepted } });
+        expect([path, headers.get('cache-control'), headers.get('content-encoding')]).toEqual([
+          path,
+          'no-store',
+          encoding,
+        ]);
+        expect(html).toMatch(/name="form_token".*<\/html>\s*$/s);
+        const isSmaller = Number(headers.get('content-length')) < Buffer.byteLength(html);
+        expect([path, accepted, isSmaller]).toEqual([path, accepted, encoding !== null]);
+      }
     }
+    const refused = await ada.post('/admin/tokens', {}, { headers: { 'accept-encoding': 'br, gzip' } });
+    expect([refused.status, refused.headers.get('content-encoding')]).toEqual([403, null]);
   });
 
   test('a HEAD request gets the headers of the public page without the body', async () => {

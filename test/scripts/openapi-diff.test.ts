@@ -17,7 +17,7 @@ const contract = await readFile(new URL('../../contract/openapi.json', import.me
 // biome-ignore lint/suspicious/noExplicitAny: the document is edited as untyped JSON.
 type Document = any;
 
-/** Returns the changes between the contract of the API and an edited copy of it. */
+/** Returns the changes that openapi-diff finds between the contract of the API and an edited copy of it. */
 function changesAfter(edit: (document: Document) => void): Change[] {
   const copy = JSON.parse(contract) as Document;
   edit(copy);
@@ -66,7 +66,7 @@ test('openapi-diff reports a removed error key as breaking for the operation tha
   ]);
 });
 
-test('openapi-diff reports a change once for a place to which two alternatives lead', () => {
+test('openapi-diff reports a change only once if two alternatives of a schema contain the changed place', () => {
   const alternative = (kind: string) => object({ 'kind!': { const: kind }, x: { $ref: '#/components/schemas/X' } });
   const schema = { oneOf: [alternative('a'), alternative('b')] };
   const schemas = (type: string) => ({ X: object({ y: { type } }) });

@@ -35,7 +35,7 @@ function schemaOf(n: number, isNew: boolean): JsonObject {
   return object({ 'object!': { enum: [`schema_${n}`] }, 'id!': text, ...Object.fromEntries(kept), ...added });
 }
 
-/** Returns one of eight kinds of fields. A change with the number 0 to 4 affects one of these kinds. */
+/** Returns one of eight kinds of fields. A `change` from 0 to 4 alters one of these kinds. */
 function fieldOf(k: number, n: number, change: number): JsonObject {
   switch (k % 8) {
     case 0:

@@ -84,7 +84,7 @@ export function verdictsOf(pair: Pair): string {
   return verdictOf(pair).join(', ') || 'no change';
 }
 
-/** Tests pairs of documents. The table lists them by their results and names. */
+/** Defines a test for each pair of documents. The table lists the pairs by the expected result and by name. */
 export function testVerdicts(cases: Record<string, Record<string, Pair>>): void {
   const rows = Object.entries(cases).flatMap(([verdict, pairs]) =>
     Object.entries(pairs).map(([name, pair]) => [name, verdict, pair] as const),

@@ -9,8 +9,8 @@ import type { Fragment } from './shape.ts';
 export interface Atom extends Located {
   value: JsonObject;
   /**
-   * Whether `unevaluatedProperties` of this atom takes the fields of all other atoms into account. In a part of an
-   * `allOf`, the keyword takes only the fields of that part into account.
+   * Whether the keyword `unevaluatedProperties` of this atom considers the fields of all other atoms. Inside a part of
+   * an `allOf`, the keyword considers only the fields of that part.
    */
   isOutermost: boolean;
 }

@@ -29,7 +29,7 @@ export function compareFields(pair: SchemaPair): void {
     const newPointer = pointerOf(is) ?? newFields.hidden.get(field) ?? head.fieldsPointer;
     const at = { field, base: pointerOf(was) ?? base.fieldsPointer, head: newPointer };
     if (turn) report(pair, turn[0], () => turn[1], at);
-    // A schema that does not describe the field applies its schema of additional fields to the field.
+    // If a schema does not list the field, the schema of additional fields applies to the field.
     const isIgnored = turn?.[0] === 'request-field-ignored' && isLimited(newFields.additional);
     if ((was && is) || isIgnored || (was === undefined && isLimited(fields.additional))) {
       // The default of a field has no effect if the sender's schema requires the field.
@@ -41,7 +41,10 @@ export function compareFields(pair: SchemaPair): void {
   compareAdditional(pair);
 }
 
-/** Returns the messages for a change of a field. A closed schema, or a field of one direction only, changes them. */
+/**
+ * Returns the messages about an added, removed or changed field. They differ if the schema excludes unlisted fields, or
+ * if the field is readOnly or writeOnly.
+ */
 function turnsOf({ base, head, direction }: SchemaPair, field: string): Turns {
   const isHidden = head.fields.hidden.has(field);
   if (direction === 'response') {
@@ -59,7 +62,7 @@ function pointerOf(fragment: Fragment | undefined): string | undefined {
   return fragment && (fragment[0]?.pointer ?? '#');
 }
 
-/** Whether a schema of additional fields accepts only some values. */
+/** Whether the schema for unlisted fields accepts only some values. */
 function isLimited(fragment: Fragment): boolean {
   return fragment.length > 0 && !isClosed(fragment);
 }
@@ -67,8 +70,8 @@ function isLimited(fragment: Fragment): boolean {
 const anyField: Place = { kind: 'any field', field: '*', isAlwaysSent: true };
 
 /**
- * Compares the schemas of fields whose names match a pattern. If only the receiver has a pattern, this is safe if the
- * sender sends only listed fields. If only the sender has a pattern, this is safe if the receiver accepts all fields.
+ * Compares the schemas of fields whose names match a pattern. A pattern that only the receiver has is safe if the
+ * sender sends only listed fields. A pattern that only the sender has is safe if the receiver accepts all fields.
  */
 function comparePatterns(pair: SchemaPair): void {
   const { base, head } = pair;

@@ -16,7 +16,7 @@ export function compareDiscriminators(pair: SchemaPair): void {
   const [field, newField] = [base, head].map(one => (one && textOf(one, 'propertyName')) ?? '');
   const name = quote(field ?? '');
   if (head === undefined) {
-    // A single remaining alternative needs no discriminator.
+    // If only one alternative remains, no discriminator is needed.
     if (pair.head.variants.length > 0) {
       report(pair, 'discriminator-removed', `no longer has the discriminator ${name}`, at);
     }
@@ -41,8 +41,8 @@ interface Meaning {
 }
 
 /**
- * Whether two alternatives count as the same. An extended alternative has the same name, and a renamed alternative has
- * the same content.
+ * Whether two alternatives count as the same: they have the same name (possibly with changed content), or the same
+ * content (possibly with another name).
  */
 function isSameMeaning(a: Meaning, b: Meaning): boolean {
   return a.pointer === b.pointer || a.text === b.text;

@@ -20,7 +20,8 @@ export function compareRest(pair: SchemaPair): void {
   const added = has.filter(one => !isIn(had, one));
   if (removed.length + added.length === 0) return;
   const onlyReceived = direction === 'request' ? added : removed;
-  // Beside constraints that jsoncompat does not judge, the sender's schema has no fewer constraints.
+  // The change is safe if jsoncompat has judged all constraints that only the receiver has, and found the schemas
+  // compatible.
   const isProven =
     [...removed, ...added].every(isKnown) &&
     ![...had, ...has].some(({ keywords }) => 'unevaluatedProperties' in keywords || 'unevaluatedItems' in keywords) &&
@@ -46,7 +47,7 @@ function isJudgedFully({ keywords, definitions, isComplete }: Constraint): boole
   return isComplete && isJudged({ ...keywords, $defs: definitions });
 }
 
-/** Writes the base schema with these constraints, because other rules report the changes of all other parts. */
+/** Writes the base schema with the given constraints. Other rules report the changes of its other parts. */
 function writeWith(base: Shape, constraints: readonly Constraint[]): JsonObject {
   const judged = constraints.filter(isJudgedFully);
   const keywords = judged.map(one => one.keywords);
@@ -55,7 +56,7 @@ function writeWith(base: Shape, constraints: readonly Constraint[]): JsonObject 
 
 /**
  * Checks the verdict of the rules with the library jsoncompat. If the rules find no breaking or risky change, the
- * library must find the two schemas compatible. Other comparisons check the schemas of their fields and items.
+ * library must find the two schemas compatible. The schemas of fields and items are checked separately.
  */
 export function audit(pair: SchemaPair): void {
   const { base, head, comparison } = pair;

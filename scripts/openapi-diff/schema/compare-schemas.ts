@@ -58,8 +58,8 @@ interface Visit {
 const mostTimes = 16;
 
 /**
- * After this number of visits, visits each pair of schemas only once. In some documents, most schemas refer to most
- * others. The output then lists every change, but not every place of a change.
+ * After this number of visits, the comparison visits each pair of schemas only once, because in some documents most
+ * schemas refer to most others. The output then lists every change, but not every place of a change.
  */
 const manyVisits = 60;
 
@@ -78,7 +78,7 @@ export function compareSchemas(
   const { subject, isAlwaysSent } = root;
   const visits: Visit[] = isChanged(pair) ? [{ pair, subject, field: '', isAlwaysSent, outer: undefined }] : [];
   const times = new Map<SchemaPair, number>();
-  // The loop also visits the pairs that it adds.
+  // The loop also visits the pairs that are added to the list while it runs.
   for (const visit of visits) {
     visit.pair.isVisited = true;
     reportAt(root, report, visit);
@@ -143,13 +143,13 @@ function isChanged(pair: SchemaPair): boolean {
   return leadsTo(pair, pair.comparison.changed, ({ findings }) => findings.length > 0);
 }
 
-/** The maximum depth of proofs within proofs. A deeper proof counts as failed. */
+/** The maximum depth of calls of isSafe() inside each other. Below this depth, the answer is no. */
 const mostDepth = 24;
 let depth = 0;
 
 /**
- * Whether no client notices if the head schema replaces the base schema. Proves this by comparing the two schemas and
- * all schemas in them. A schema that contains itself may need this proof for its own comparison. The proof then fails.
+ * Whether the head schema can replace the base schema without an effect on clients. Compares the two schemas and all
+ * schemas in them. If this comparison already runs, because a schema contains itself, the answer is no.
  */
 function isSafe(comparison: SchemaComparison, base: Shape, head: Shape): boolean {
   if (depth >= mostDepth) return false;
@@ -162,12 +162,12 @@ function isSafe(comparison: SchemaComparison, base: Shape, head: Shape): boolean
   }
 }
 
-/** Whether a pair, or a pair inside it, passes a test. Compares these pairs, and keeps the final answers. */
+/** Whether a test succeeds for a pair of schemas or for a pair inside it. Remembers each final answer. */
 function leadsTo(root: SchemaPair, answers: Map<SchemaPair, boolean>, test: (pair: SchemaPair) => boolean): boolean {
   const known = answers.get(root);
   if (known !== undefined) return known;
   const visited = new Set([root]);
-  // The loop also visits the pairs that it adds.
+  // The loop also visits the pairs that are added to the list while it runs.
   for (const pair of visited) {
     if (answers.get(pair) === false) continue;
     compareOnce(pair);

@@ -30,7 +30,7 @@ function compareTypes(pair: SchemaPair): void {
   const withoutNull = (shape: Shape, other: Shape) =>
     hasEveryKind(shape) || hasEveryKind(other) ? shape.kinds : shape.kinds.filter(kind => kind !== 'null');
   const [had, has] = [withoutNull(base, head), withoutNull(head, base)];
-  // If both schemas list their values, the comparison of the lists is more exact than the types.
+  // Skips the types if both schemas list their values, because the comparison of the lists is more exact.
   if (base.values !== undefined && head.values !== undefined && !isDisjoint(had, has)) return;
   compareFacet(pair, types, had, has);
 }
@@ -38,7 +38,7 @@ function compareTypes(pair: SchemaPair): void {
 function compareLists(pair: SchemaPair): void {
   const { base, head, direction } = pair;
   if (base.values === undefined && head.values === undefined) return;
-  // Another rule has already reported the change if the new schema allows no type of the old schema.
+  // If the new schema allows none of the old types, another rule has already reported the change.
   if (isDisjoint(base.kinds, head.kinds)) return;
   if (base.values === undefined || head.values === undefined) {
     const list = `one of ${textOfValues(base.values ?? head.values ?? [])}`;
@@ -98,7 +98,7 @@ const types: Pick<Facet, 'rule' | 'verb' | 'text' | 'refuses'> = {
 /** Compares lengths, numbers, counts, patterns and formats. Compares only the types that both schemas allow. */
 export function compareLimits(pair: SchemaPair): void {
   const { base, head } = pair;
-  // If a schema lists its values, the list already limits them.
+  // Skips a schema with a list of values, because the list itself limits the values.
   if (base.values !== undefined || head.values !== undefined) return;
   const common = base.kinds.filter(kind => head.kinds.includes(kind));
   for (const facet of facets) {
@@ -113,8 +113,8 @@ const patternRules = {
 } as const;
 
 /**
- * Reports a limit that some values were removed from or added to. If both happened, reports only the change that breaks
- * clients in this direction.
+ * Reports a change of a limit, such as a list of values or a maximum length. If the new limit both excludes old values
+ * and allows new values, reports only the change that breaks clients in this direction.
  */
 function compareFacet(pair: SchemaPair, facet: typeof types, had: Limits, has: Limits): void {
   const { rule, verb, text, refuses } = facet;

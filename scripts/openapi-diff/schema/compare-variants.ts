@@ -71,7 +71,7 @@ function pairUp(had: readonly Variant[], has: readonly Variant[]): { one: Varian
   const [left, right] = [new Set(had), new Set(has)];
   const pairs: { one: Variant; other: Variant }[] = [];
   const tests: ((one: Variant, other: Variant) => boolean)[] = [
-    // Equal names and equal constant fields are enough for a pair, because later code compares the two schemas.
+    // Alternatives with equal names and equal constant fields form a pair. Later code compares their other parts.
     (one, other) =>
       one.shape.pointer.startsWith('#/components/') &&
       one.shape.pointer === other.shape.pointer &&
@@ -129,7 +129,7 @@ function reportVariant(
   had: readonly Variant[],
 ): void {
   const { direction } = pair;
-  // The other document may not allow the type of the alternative at all. Another check has already reported this.
+  // If the other document does not allow the type of the alternative at all, another check has already reported this.
   const others = turn === 'removed' ? pair.head.kinds : pair.base.kinds;
   if (isDisjoint(shape.kinds, others)) return;
   const at = turn === 'removed' ? { base: shape.pointer } : { head: shape.pointer };

@@ -6,7 +6,7 @@ import type { Kind, Limits } from './shape.ts';
 /** A way to limit values, such as their length. */
 export interface Facet {
   name: string;
-  /** The types whose values the facet limits. */
+  /** The types of the values that the facet limits, such as `string`. */
   kinds: readonly Kind[];
   rule: 'type' | 'bound' | 'format' | 'pattern';
   verb: 'is' | 'has' | 'matches';
@@ -19,10 +19,10 @@ export interface Facet {
   write: (limits: Limits) => JsonObject[];
 }
 
-/** Returns the facet of a minimum or maximum: of a number, or of a number of units. */
+/** Returns the facet for a minimum or a maximum of a number, a length or a count. */
 function boundOf(name: string, kinds: readonly Kind[], unit?: string): Facet {
   const isMinimum = name.startsWith('min');
-  // An upper bound is a lower bound of the negative numbers.
+  // Treats a maximum like a minimum of the negated numbers.
   const sign = isMinimum ? 1 : -1;
   const exclusive = isMinimum ? 'exclusiveMinimum' : 'exclusiveMaximum';
   return {
@@ -78,7 +78,7 @@ const uniqueness: Facet = {
   write: () => [{ uniqueItems: true }],
 };
 
-/** Whether one pattern includes another is unknown, so a changed pattern is never additive. */
+/** The code cannot decide whether one pattern includes another, so a changed pattern is never additive. */
 const patterns: Facet = {
   name: 'pattern',
   kinds: ['string'],
@@ -108,7 +108,7 @@ const formats: Facet = {
   write: names => names.map(format => ({ format })),
 };
 
-/** All facets except the types. */
+/** All ways to limit values, except by the type. */
 export const facets: readonly Facet[] = [
   boundOf('minLength', ['string'], 'characters'),
   boundOf('maxLength', ['string'], 'characters'),

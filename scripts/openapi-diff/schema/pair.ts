@@ -15,7 +15,7 @@ export interface SchemaComparison {
   changed: Map<SchemaPair, boolean>;
   /** Whether a pair, or a pair inside it, has a breaking or risky finding. */
   unsafe: Map<SchemaPair, boolean>;
-  /** Whether no client notices if the second schema replaces the first one. */
+  /** Whether the second schema can replace the first one without an effect on clients. */
   isSafe(base: Shape, head: Shape): boolean;
 }
 
@@ -28,19 +28,19 @@ export interface SchemaPair {
   base: Shape;
   head: Shape;
   state: 'new' | 'begun' | 'compared';
-  /** The findings about this pair without the schemas inside it. */
+  /** The findings about the two schemas themselves, without the findings about schemas inside them. */
   findings: LocalFinding[];
   inner: { pair: SchemaPair; place: Place }[];
-  /** Whether a walk has reported the findings of this pair. */
+  /** Whether the findings of this pair have already been reported. */
   isVisited: boolean;
 }
 
-/** A finding that is independent of the place of the pair in a body. */
+/** A finding about a pair of schemas, without the place of the pair in a request or response. */
 interface LocalFinding {
   rule: RuleId;
   /** Returns the message. The argument is the name of the value in the message, for example `the body`. */
   message: (subject: string) => string;
-  /** The field relative to the pair of schemas. */
+  /** The path of the field, beginning at the pair of schemas. */
   field: string;
   base: string;
   head: string;
@@ -48,15 +48,15 @@ interface LocalFinding {
   only?: 'error key' | 'no error key' | 'optional';
 }
 
-/** The place of a value in its outer value. */
+/** The place of a value inside the value that contains it. */
 export interface Place {
   /**
    * The kind determines the name of the value in messages. An alternative of a union is the same value as the union.
    */
   kind: 'field' | 'any field' | 'item' | 'alternative';
-  /** The field relative to the outer pair, such as `title`, `*` or `[]`. */
+  /** The path of the field inside the containing value, such as `title`, `*` or `[]`. */
   field: string;
-  /** Whether the value is never missing, so that its default has no effect. */
+  /** Whether the value is always present, so that its default has no effect. */
   isAlwaysSent: boolean;
 }
 
@@ -68,7 +68,9 @@ export function nameAt({ kind, field }: Place, outer: string): string {
   return outer;
 }
 
-/** Adds a finding. Its message is a function, or a text that continues the sentence after the name of the value. */
+/**
+ * Adds a finding. Its message is a function, or a text that continues the sentence after the name of the changed value.
+ */
 export function report(
   { findings, base, head }: SchemaPair,
   rule: RuleId,
@@ -81,7 +83,8 @@ export function report(
 
 /** Adds a pair of child schemas to the comparison. */
 export function enter({ comparison, inner }: SchemaPair, place: Place, base: Fragment, head: Fragment): void {
-  // Equal schemas without references cannot differ. Most fields of a large document have such schemas.
+  // Skips equal schemas without references, because they cannot differ. Most fields of a large document have such
+  // schemas.
   const [text, newText] = [base, head].map(fragment => JSON.stringify(fragment.map(({ value }) => value)));
   if (text === newText && !/"(\$ref|discriminator)":/.test(text ?? '')) return;
   const pair = pairOf(comparison, readShape(comparison.base, base), readShape(comparison.head, head));

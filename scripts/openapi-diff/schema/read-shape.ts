@@ -65,7 +65,7 @@ function shapeOf(
     const isCircular = chosen?.some(atom => within.has(atom.pointer)) ?? false;
     if (isCircular) return [];
     const read = () => shapeOf(reader, chosen && [...plain, ...chosen], pointerOf(choice), within);
-    // Many unions refer to the same schemas, without further keywords. Such an alternative is read only once.
+    // Reads an alternative only once if it is just a reference, because many unions refer to the same schemas.
     const isAlone = plain.every(({ value }) => Object.keys(value).every(isDescriptive));
     const isUnion = chosen?.some(atom => unionsOf(atom).length > 0);
     const shape = isAlone && !isUnion ? remember(reader, `alternative ${keyOf(choice)}`, read) : read();
@@ -164,7 +164,7 @@ function restrict(shape: Shape, kinds: readonly Kind[]): Shape {
 /** Joins two normalized schemas that both list their values, or that have no common type. */
 function join(a: Shape, b: Shape): Shape {
   const isListed = a.values !== undefined || b.values !== undefined;
-  // Only the format limits values of several types.
+  // The format is the only limit that concerns values of several types.
   const format = [...new Set([...(a.limits.format ?? []), ...(b.limits.format ?? [])])].sort();
   const values = new Map([...(a.values ?? [null]), ...(b.values ?? [null])].map(one => [canonicalText(one), one]));
   return {

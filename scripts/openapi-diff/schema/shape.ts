@@ -11,7 +11,7 @@ export type Fragment = readonly Located[];
 export const kinds = ['null', 'boolean', 'integer', 'fraction', 'string', 'array', 'object'] as const;
 export type Kind = (typeof kinds)[number];
 
-/** The limits of one facet. An empty list allows every value. */
+/** The limits of one facet, which is a way to limit values, such as their length. An empty list allows every value. */
 export type Limits = readonly (number | string)[];
 
 /** The constraints on the fields of objects. */
@@ -29,7 +29,7 @@ export interface Fields {
   hidden: ReadonlyMap<string, string>;
 }
 
-// Most schemas have no fields. Their shapes share these objects, because large documents have very many shapes.
+// Most schemas have no fields. To save memory, their normalized schemas (shapes) share these empty objects.
 export const noMap: ReadonlyMap<string, never> = new Map<string, never>();
 export const noFields: Fields = {
   properties: noMap,
@@ -55,13 +55,16 @@ export interface Shape {
   kinds: readonly Kind[];
   /** The listed values. Undefined if every value is allowed. */
   values: Json[] | undefined;
-  /** The limits of the values by the names of the facets, without facets that limit nothing. */
+  /** The limits of the values, by the name of the facet. Facets that limit nothing are left out. */
   limits: Readonly<Record<string, Limits>>;
   prefixItems: readonly Fragment[];
   /** The schema of the items after `prefixItems`. */
   items: Fragment;
   fields: Fields;
-  /** The alternatives. If there are alternatives, each of them is complete and the parts above are empty. */
+  /**
+   * The alternatives of the schema (`anyOf`, `oneOf`). If there are any, each alternative is a complete shape, and the
+   * other properties of this shape are empty.
+   */
   variants: Shape[];
   discriminator: Located | undefined;
   /** The keywords that have no property of their own in `Shape`. The library jsoncompat judges changes of them. */
@@ -74,7 +77,10 @@ export interface Shape {
 export interface SchemaReader {
   root: Located;
   shapes: Map<string, Shape>;
-  /** Undefined if the document does not contain the keyword. */
+  /**
+   * The keyword that marks the fields that this direction never sends. Undefined if the document does not use this
+   * keyword.
+   */
   marker: 'readOnly' | 'writeOnly' | undefined;
 }
 

@@ -33,7 +33,7 @@ export interface Constraint {
   text: string;
   keywords: JsonObject;
   definitions: JsonObject;
-  /** Whether the definitions are complete. Too many definitions are left out. */
+  /** Whether all definitions are included. If there are too many, some are left out. */
   isComplete: boolean;
 }
 
@@ -58,7 +58,7 @@ export function writeConstraint(reader: SchemaReader, keywords: JsonObject): Con
       : writePlain(shape, shape.rest.map(resolve), writeChild);
   const resolved = resolve(keywords);
   const definitions: JsonObject = {};
-  // The loop also visits the definitions that it adds.
+  // The loop also visits the definitions that are added to the list while it runs.
   for (const [name, fragment] of waiting) definitions[name] = write(readShape(reader, fragment));
   const isComplete = waiting.size <= mostDefinitions;
   const contents = isComplete
@@ -102,7 +102,7 @@ export function writePlain(
   const limits = facets.flatMap(({ name, write }) => (shape.limits[name] ? write(shape.limits[name]) : []));
   const repeated: JsonObject[] = [];
   for (const one of [...limits, ...constraints]) {
-    // A second keyword with the same name needs a schema of its own.
+    // If two constraints use the same keyword, each needs its own schema.
     if (Object.keys(one).some(keyword => Object.hasOwn(written, keyword))) repeated.push(one);
     else Object.assign(written, one);
   }

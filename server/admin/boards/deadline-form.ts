@@ -29,7 +29,7 @@ export interface DeadlineForm {
   /** The form showed the stored times in this time zone. */
   shownZone: string;
   seenAt: string;
-  /** Returns the text in the form field of a bound: a day and time, or an empty text for no bound. */
+  /** Returns the text in the form field of a deadline: a day and time, or an empty text without a deadline. */
   textOf(bound: Bound): string;
 }
 
@@ -60,15 +60,17 @@ export function untouchedInOtherZone(board: Board, form: DeadlineForm): readonly
   return bounds.filter(bound => board[bound.property] && form.textOf(bound) === storedText(board, bound, shownZone));
 }
 
-/** Returns the changes in the form, and the bounds whose local time occurs twice because clocks go back on that day. */
+/**
+ * Returns the changed deadlines, and the deadlines whose local time occurs twice because clocks go back on that day.
+ */
 export function changesOf(board: Board, form: DeadlineForm): { changes: BoardChanges; twice: Bound[] } {
   const zone = openZone(form.zone);
   const changes: BoardChanges = {};
   const twice: Bound[] = [];
   for (const bound of bounds) {
     const text = form.textOf(bound);
-    // Skips an unchanged bound, to keep the exact stored time. The text in the form has no milliseconds, and can mean
-    // two times when clocks go back.
+    // Skips an unchanged deadline, to keep the exact stored time. The text in the form has no milliseconds, and can
+    // mean two times when clocks go back.
     if (text === storedText(board, bound, zone)) continue;
     const times = text === '' ? [null] : timesOf(text, bound, zone);
     // A local time occurs twice when clocks go back. The server then stores the first occurrence, and the page shows it

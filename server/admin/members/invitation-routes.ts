@@ -100,7 +100,7 @@ function present(visit: Visit, { id, email, role, inviter, delivery, ...invitati
   const expires = showTime(new Date(invitation.expires_at));
   return {
     id,
-    // The form that sends the invitation again needs the exact e-mail address.
+    // The exact e-mail address, for the form that sends the invitation again.
     email,
     shownEmail: shownAddress(email),
     role: { ...presentRole(role), value: role },

@@ -1,11 +1,12 @@
 import { z } from 'zod';
+import { ideaSorts } from '../../../contract/idea.ts';
 import { StatusKey } from '../../../contract/status.ts';
 import { text, word } from '../../../contract/text.ts';
 import { listModeratedBoards, type ModeratedBoard } from '../../domain/boards/list-boards.ts';
 import { readBoard } from '../../domain/boards/read-board.ts';
 import { listIdeas } from '../../domain/ideas/list-ideas.ts';
 import type { IdeaView } from '../../domain/ideas/read-idea.ts';
-import { presentIdea } from '../../pages/boards/present-idea.ts';
+import { presentIdea, presentOrders } from '../../pages/boards/present-idea.ts';
 import { readQuery } from '../../pages/shell/query.ts';
 import { shownName } from '../../pages/shell/show.ts';
 import type { Route, Visit } from '../../pages/shell/visit.ts';
@@ -19,7 +20,7 @@ const IdeasQuery = z.object({
   board: word(100).optional(),
   status_key: StatusKey.optional(),
   q: text(0, 100).optional(),
-  sort: z.enum(['newest', 'top']).default('newest'),
+  sort: z.enum(ideaSorts).default('newest'),
   cursor: word(500).optional(),
 });
 type IdeasQuery = z.output<typeof IdeasQuery>;
@@ -48,7 +49,8 @@ async function showIdeas(visit: Visit) {
 function showBoard(visit: Visit, boards: ModeratedBoard[], given: IdeasQuery & { board: string }) {
   return actOnBoard(visit, given.board, async op => {
     const board = await readBoard(op);
-    // Ignores a status of the previous board in the filter, because the moderator may have just switched boards.
+    // Ignores a status in the filter that the board does not have, because the moderator may have just switched to
+    // another board.
     const statusKey = board.statuses.find(({ key }) => key === given.status_key)?.key;
     const query = { ...given, status_key: statusKey };
     const { q, sort } = query;
@@ -77,10 +79,7 @@ function showBoard(visit: Visit, boards: ModeratedBoard[], given: IdeasQuery & {
           isCurrent: statusKey === key,
         })),
       ],
-      orders: [
-        { label: t('shell.labels.newest'), href: path({ sort: 'newest' }), isCurrent: sort === 'newest' },
-        { label: t('shell.labels.top'), href: path({ sort: 'top' }), isCurrent: sort === 'top' },
-      ],
+      orders: presentOrders(sort, one => path({ sort: one })),
       heading: q === undefined ? t('shell.labels.ideas') : headingOfSearch(q),
       isFiltered: q !== undefined || statusKey !== undefined,
       everything: { label: t('moderation.ideas.show_all'), href: path({ q: undefined, status_key: undefined }) },

@@ -78,7 +78,7 @@ function presentComment(visit: Visit, slug: string, comment: CommentView, people
     author: shownName(comment.author_name),
     person: presentPerson(visit, people.get(comment.author_id), wayToIdea(ideaId)),
     time: showTime(new Date(comment.created_at)),
-    // The form is a page of the board, and the browser then returns to the board.
+    // The form that deletes a comment belongs to the board, so the browser then returns to the board.
     deletePath: visit.path(`${ideaPathOnBoard(slug, ideaId)}/comments/${comment.id}/delete`),
   };
 }

@@ -20,7 +20,10 @@ const ofAdmins = [
   { key: 'account.title', href: '/admin/account' },
 ] as const;
 
-/** Returns the layout data of a page for a signed-in user, with the navigation for the user's role. */
+/**
+ * Returns the data that the layout of an admin page needs for a signed-in user, with the navigation for the user's
+ * role.
+ */
 export function frameOf(request: FastifyRequest, account: AccountOfUser | undefined, title: string): Frame {
   const path = request.url.split('?', 1)[0] ?? '';
   const link = ({ key, href }: (typeof ofModerators | typeof ofAdmins)[number]) => ({

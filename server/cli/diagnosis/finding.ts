@@ -7,8 +7,8 @@ export interface Finding {
 
 export const ok = (what: string): Finding => ({ level: 'ok', what, remedy: null });
 
-/** A problem that will become worse, or that may be intended. */
+/** Returns a warning: a problem that will become worse, or that may be intended. */
 export const warning = (what: string, remedy: string): Finding => ({ level: 'warning', what, remedy });
 
-/** A problem that keeps the server from working correctly. */
+/** Returns an error: a problem that keeps the server from working correctly. */
 export const error = (what: string, remedy: string): Finding => ({ level: 'error', what, remedy });

@@ -35,7 +35,7 @@ export function isRoot(): boolean {
 /** Creates the shared directory. If the directory exists, its mode does not change. */
 export async function makeSharedDirectory() {
   const created = await mkdir(sharedDirectory, { recursive: true });
-  if (created !== undefined) await chmod(sharedDirectory, 0o755); // The umask changes the mode of mkdir.
+  if (created !== undefined) await chmod(sharedDirectory, 0o755); // Sets the mode again, because the umask changes the mode that mkdir gets.
 }
 
 function findPackageDirectory() {

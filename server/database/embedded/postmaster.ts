@@ -97,7 +97,8 @@ async function findPostmaster(cluster: Cluster): Promise<Postmaster | undefined>
 
 async function readPostmasterFile(cluster: Cluster): Promise<Postmaster | undefined> {
   const text = (await readIfExists(join(cluster.directory, 'postmaster.pid'))) ?? '';
-  // The lines are: pid, data directory, start time, port, socket directory, listen address, shared memory, status.
+  // The lines of postmaster.pid are: pid, data directory, start time, port, socket directory, listen address, shared
+  // memory, status.
   const lines = text.split('\n').map(line => line.trim());
   // The pid is negative in single-user mode. That mode never becomes ready, so callers wait until it ends.
   const pid = Math.abs(Number(lines[0]));

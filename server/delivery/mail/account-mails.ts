@@ -34,7 +34,7 @@ interface AccountMail {
   settle?(outcome: 'mailed' | 'refused'): Promise<unknown>;
 }
 
-/** The kinds of security notices. */
+/** The kinds of changes that a security notice reports to a user. */
 type Notice = 'password' | 'address' | `second_factor_${SecondFactorChange}`;
 
 /** The maximum length of a name in a subject. Mail programs cut long subjects. */

@@ -30,7 +30,7 @@ const keptCharacters = 4_096;
 
 /** One turn of a lane, a delivery queue of an endpoint. During its turn the lane sends its due deliveries. */
 interface Turn {
-  /** Whether another job for the lane (delivery queue) started during this turn. Then another turn follows. */
+  /** Whether another job for the lane (delivery queue) started during this turn. If so, another turn follows. */
   isCalledAgain: boolean;
   startedAt: number;
 }

@@ -66,9 +66,9 @@ export function buildDeliverySlots(accountShare: number, quickMs: number) {
   function wakeWaiting(accountId: number): Lane[] {
     const isLate = ({ endpointId }: Lane) => Number(quickAt.has(endpointId) && !isQuick(endpointId));
     const candidates = [...waiting.values().filter(lane => lane.accountId === accountId)];
-    // Another process may take the jobs of the woken lanes. If no lane of the account has a slot in this process, no
-    // later event in this process would wake a lane. So it wakes all lanes now. If only slow endpoints hold slots, it
-    // may take long until a slot is free. So it wakes more lanes than there are free slots.
+    // Another process may take the jobs of the woken lanes. If no lane of the account has a slot here, no later event
+    // in this process would wake a lane. Therefore the function wakes all lanes now. If only slow endpoints hold slots,
+    // a slot may not become free for a long time. Therefore the function wakes more lanes than there are free slots.
     const holders = [...taken.values().filter(({ lane }) => lane.accountId === accountId)];
     const isLast = holders.length === 0;
     const mayHang = !holders.some(({ lane }) => isQuick(lane.endpointId));

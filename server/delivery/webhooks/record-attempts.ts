@@ -12,7 +12,7 @@ import { nextTry, retryPolicies } from '../retry-policy.ts';
 export interface Attempt {
   accountId: number;
   deliveryId: number;
-  /** The due time of the delivery in its row, when the worker read the row. */
+  /** The due time that the delivery had when the worker read its row. */
   dueAt: string;
   attemptedAt: Date;
   durationMs: number;

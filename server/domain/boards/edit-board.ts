@@ -115,8 +115,8 @@ export async function updateBoard(admin: Administration, board: Board, changes: 
   await explainViolations(
     {
       ...boardSlugTaken(board.slug),
-      // These constraints find an invalid window if one person changes its start while another changes its end.
-      // checkWindow does not find it, because each change alone is valid.
+      // The database refuses an invalid window if one person changes its start while another changes its end.
+      // checkWindow does not notice this, because each change alone is valid.
       boards_submissions_check: t('refusals.board.window_submissions'),
       boards_voting_check: t('refusals.board.window_voting'),
     },

@@ -29,7 +29,7 @@ const selectComment = query(
       .where(s => s.and({ 's.account_id': $.accountId, 's.id': $.statusId })),
 );
 
-/** Each edit increases the time of the last change, also two edits in the same millisecond. */
+/** Each edit increases the time of the last change, even if two edits happen in the same millisecond. */
 const updateComment = query(
   'update_comment',
   (db, $: Arguments<{ accountId: number; commentId: number; body: string; now: Date }>) =>
@@ -50,12 +50,10 @@ export interface CommentChanges {
 }
 
 /**
- * Changes the text of a comment. Its author may do this within some minutes of its creation, and a moderator at any
- * time. The comment keeps its place. An edit adds text to the board. So it needs a board that is not frozen and a
- * published idea that accepts comments. It notifies only the people whom the comment did not mention before. An edit
- * without a change succeeds, so that a client may repeat it.
- *
- * Locks the idea first, like commentOnIdea. So the second of two concurrent changes of a comment sees the first.
+ * Edits a comment. Its author may do this for some minutes, and a moderator at any time. The board must not be frozen,
+ * and the idea must be published and accept comments. The edit notifies only people whom the earlier text did not
+ * mention. An edit without a change succeeds, so that a client may repeat it. The function locks the idea first, like
+ * commentOnIdea, so that concurrent changes of a comment run one after the other.
  */
 export async function editComment(
   op: WriteOperation,
@@ -79,7 +77,7 @@ export async function editComment(
   const { author: _, ...shown } = presentComment(edited);
   await recordEvent(op, 'comment.updated', ideaId, { comment: shown, ...(reason !== undefined && { reason }) });
   if (await replaceMentions(op, { ideaId, commentId, authorId: comment.author_id }, { old: comment.body, new: body })) {
-    // The event that notified the followers of the comment. Nobody gets a second notification of this event.
+    // The event that already notified the followers of the comment. Nobody gets a second notification of this event.
     const event =
       events.find(({ type }) => type === 'idea.status_changed') ??
       events.find(({ type }) => type === 'comment.created');
@@ -103,11 +101,9 @@ const removeComment = query('remove_comment', (db, $: Arguments<CommentOfIdea & 
 );
 
 /**
- * Deletes a comment. Its author may do this within some minutes of its creation, and a moderator at any time. Then the
- * author may comment again, if the last comment is not theirs.
- *
- * A deletion only takes text from the board. So it is possible in a status that accepts no comments and on a merged idea,
- * and for people on a frozen board.
+ * Deletes a comment. Its author may do this for some minutes, and a moderator at any time. A deletion only removes
+ * text. So it is also possible on a merged idea and in a status that accepts no comments, and people can delete on a
+ * frozen board. Afterwards the author may comment again, unless the last remaining comment is also theirs.
  */
 export async function deleteComment(
   op: WriteOperation,

@@ -74,7 +74,7 @@ const insertComment = query('insert_comment', (db, $: Arguments<NewComment>) =>
         .where(row => row.and({ account_id: $.accountId, id: $.ideaId }))
         .returning('id'),
     )
-    // Reads `counted` and not the table, so that the event shows the idea with the new comment count.
+    // Reads the idea from the CTE `counted` and not from the table, so that the event contains the new comment count.
     .selectFrom(['created', 'counted'])
     .select('created.id')
     .select(

@@ -13,7 +13,7 @@ interface Replacement {
 
 type OfAccount = Replacement & { accountId: number };
 
-/** Replaces the text at some paths of a JSON column. Ignores a path if the object around it does not exist. */
+/** Replaces the text at the given paths of a JSON column. Skips a path if the JSON does not contain it. */
 function withText(
   column: 'e.data' | 'e.body' | 'k.body',
   paths: readonly string[],
@@ -26,9 +26,9 @@ function withText(
 }
 
 /**
- * Replaces the text of a comment in its events. These are the events of the comment itself, and the event of a status
- * change with this official reply. Pages, mails, chat messages, extensions and webhook deliveries read the event only
- * when they are shown or sent, so they then have the new text.
+ * Replaces the text of a comment in the events about the comment, and in the event of a status change with this
+ * official reply. Pages, mails, chat messages, extensions and webhooks read an event when they show or send it, so they
+ * then use the new text.
  */
 const rewriteEvents = query('replace_comment_in_events', (db, $: Arguments<OfAccount>) =>
   db
@@ -68,12 +68,13 @@ const rewriteAnswer = query('replace_comment_in_answer', (db, $: Arguments<OfAcc
 );
 
 /**
- * Replaces the text of an edited or deleted comment in its copies. Also removes the responses of webhook receivers to
- * its events, because a response may repeat the text. Receivers keep what they received before. Returns the events.
+ * Replaces the text of an edited or deleted comment in its copies, such as events. Also removes the stored responses of
+ * webhook receivers to these events, because a response may repeat the text. Receivers keep the text that they received
+ * before. Returns the events. The caller holds the lock of the idea.
  *
- * The caller holds the lock of the idea. A worker that stores one response of a receiver holds the lock of its
- * delivery, but waits for no lock of this transaction. A worker that stores several responses at once may wait for one.
- * PostgreSQL may then end one of the two transactions as a deadlock, and the server retries it.
+ * A worker that stores one response holds the lock of its delivery, but waits for no lock of this transaction. A worker
+ * that stores several responses at once may wait for one. PostgreSQL may then report a deadlock and cancel one of the
+ * two transactions, and the server retries it.
  */
 export async function replaceCopies(op: WriteOperation, replacement: Replacement) {
   const { accountId } = op.actor;

@@ -72,8 +72,8 @@ export function batchedChange<Values extends Batch>(
  */
 export function isInBatch(table: keyof Tables, $: Arguments<Batch>, condition?: Expression<SqlBool>) {
   const primaryKey = primaryKeyOf(table);
-  // If the primary key does not contain account_id, the condition must select the rows of the account in another way,
-  // such as by its tokens.
+  // If the primary key does not contain account_id, `condition` must itself select the rows of the account, for example
+  // by its tokens.
   const ofAccount = primaryKey.includes('account_id') ? [sql`account_id = ${$.accountId}`] : [];
   const columns = sql.join(primaryKey.filter(column => column !== 'account_id').map(column => sql.ref(column)));
   const batch = sql`

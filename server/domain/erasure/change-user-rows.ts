@@ -120,7 +120,7 @@ export async function changeUserRows(
     addCount(counts, 'ideas', await moveIdeas(database, redaction, now));
     for (const change of changes) await runBatches(database, change, batch, counts);
   }
-  // From now on, the placeholder is the author of all ideas of the user. So new stored responses do not show the user.
+  // The placeholder is now the author of all ideas of the user, so new stored responses do not show the user.
   addCount(counts, 'idempotency_keys', await redactAnswers(database, userId, placeholder, batchSize));
 }
 

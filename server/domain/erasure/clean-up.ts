@@ -98,7 +98,10 @@ export async function cleanUp(
   });
 }
 
-/** Both deletions are due if they were requested at accountsDueBefore, or for users at usersDueBefore, or earlier. */
+/**
+ * Returns the times for the comparison: a deletion of an account is due if it was requested at accountsDueBefore or
+ * earlier, and a deletion of a user at usersDueBefore or earlier.
+ */
 function dueTimes({ ACCOUNT_DELETION_GRACE_DAYS, USER_DELETION_GRACE_HOURS }: Graces, now: Date) {
   return {
     accountsDueBefore: new Date(now.getTime() - ACCOUNT_DELETION_GRACE_DAYS * 24 * hourMs),

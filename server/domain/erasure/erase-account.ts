@@ -60,8 +60,8 @@ const removals = [
   batchedRemoval('remove_sign_in_links_of_account', 'sign_in_links', (l, $: Arguments<Batch>) =>
     l('account_id', '=', $.accountId),
   ),
-  // The primary key of sessions does not name an account either. These are the sessions that began with an external
-  // identity of the account.
+  // Removes the sessions that began with an external identity of the account. Their primary key does not name an
+  // account either.
   ...(['sessions', 'sign_in_challenges'] as const).map(table =>
     batchedRemoval<typeof table, Batch>(`remove_${table}_of_account`, table, (s, $: Arguments<Batch>) =>
       s('account_id', '=', $.accountId),
@@ -151,7 +151,7 @@ export async function eraseAccount(
   { now, dueBefore, batchSize, record }: ErasureOptions,
 ): Promise<ErasureResult | undefined> {
   const begin = await database.transaction(async ({ query }) => {
-    // This lock waits for open transactions that refer to the account.
+    // Locks the account. The lock waits for open transactions that refer to the account.
     const [account] = await query(lockAccount, { accountId, dueBefore });
     const isResumed = account?.erasure_began_at != null;
     if (!isResumed && !account?.is_due) return undefined;
@@ -166,7 +166,7 @@ export async function eraseAccount(
   for (const removal of removals) await runBatches(database, removal, batch, counts);
   return database.transaction(async ({ query }) => {
     const [gone] = await query(deleteAccount, { accountId });
-    // Another run has already erased the account.
+    // Another run of the clean-up has already erased the account.
     if (!gone) return undefined;
     const erased = { id: accountId, isResumed: begin.isResumed, counts };
     await record({ query }, erased);

@@ -241,7 +241,8 @@ function finish(
   { now, erasers, record }: UserErasureOptions,
 ): Promise<ErasureResult | undefined | 'left'> {
   return database.transaction(async ({ query }) => {
-    // This lock waits for open transactions that refer to the user. Later transactions no longer find the user.
+    // Locks the user. The lock waits for open transactions that refer to the user, and later transactions no longer
+    // find the user.
     const [user] = await query(lockErased, { userId });
     if (!user) return undefined;
     if ((await findAccountLeft({ query }, userId)) !== undefined) return 'left';

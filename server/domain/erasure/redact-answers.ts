@@ -69,7 +69,7 @@ export async function redactAnswers(
 }
 
 interface Rewriting {
-  /** A text in every response that may need a change. */
+  /** A text that occurs in every response that may need a change. */
   mention: string;
   /** Returns the new text of a response, or undefined if it stays. */
   rewrite(json: string): string | undefined;

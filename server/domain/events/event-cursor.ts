@@ -2,23 +2,28 @@ import { hash } from 'node:crypto';
 import { keptEventDays } from '../../../contract/limits.ts';
 
 /**
- * How many hours events are kept: a little longer than the API promises. A cursor has only the hour, and a transaction
- * may commit an event some minutes late. Nevertheless, the events after a valid cursor must exist.
+ * How many hours the server keeps events: two hours longer than the API promises. A cursor contains only a full hour,
+ * and a transaction may commit an event minutes after recording it. The additional time ensures that no event after a
+ * valid cursor is deleted.
  */
 export const keptEventHours = keptEventDays * 24 + 2;
 
-/** A place in the events of a board. All events with a greater position come after it. */
+/** A cursor: a place in the list of events of a board. All events with a greater position come after the cursor. */
 export interface EventCursor {
   boardId: number;
-  /** The position of the last event before this place. 0 is the place before all events. */
+  /** The position of the last event before the cursor. 0 means before all events. */
   position: number;
-  /** The first eight hex digits of the id of that event, or 00000000 without an event. */
+  /**
+   * The first eight hex digits of the id of the last event before the cursor, or 00000000 if there is no such event.
+   */
   event: string;
-  /** Identifies the database and its history. A restored backup, a new cluster and a failover have another one. */
+  /**
+   * Identifies the database. After a restore from a backup, a move to a new cluster or a failover, the value differs.
+   */
   incarnation: string;
   /**
-   * The last hour when this place was the newest place, counted since 1970. If the server keeps events for a shorter
-   * time, it may have deleted events after this place.
+   * The hour when the server last returned this cursor as the newest one, counted since 1970. If this is too long ago,
+   * events after the cursor may have been deleted.
    */
   hour: number;
 }
@@ -27,7 +32,10 @@ const version = 1;
 const bodyLength = 29;
 const checksumLength = 4;
 
-/** Writes a cursor as text. The checksum finds typing errors and truncated cursors. It is no protection: it is public. */
+/**
+ * Writes a cursor as text. The checksum detects typing errors and truncated cursors. It does not prevent forgery,
+ * because everybody can compute it.
+ */
 export function encodeEventCursor({ boardId, position, event, incarnation, hour }: EventCursor): string {
   const bytes = Buffer.alloc(bodyLength + checksumLength);
   bytes.writeUInt8(version, 0);
@@ -59,7 +67,7 @@ export function hourOf(time: Date): number {
   return Math.floor(time.getTime() / 3_600_000);
 }
 
-/** Shortens the facts that identify a database. */
+/** Returns a short hash of the facts that identify a database. */
 export function incarnationOf(facts: string): string {
   return hash('sha256', facts).slice(0, 8);
 }

@@ -9,13 +9,14 @@ import { decodeEventCursor, type EventCursor, encodeEventCursor, hourOf, incarna
 import { presentEvent, recordedEventOf } from './recorded-event.ts';
 
 /*
- * Transactions commit in another order than they record their events. So a reader who remembered the newest event could
- * miss an event that commits later. Therefore an event gets its position after its commit: the first reader places all
- * committed events of the board (see the database function place_events).
+ * Transactions do not always commit in the order in which they record their events. A client that remembers the newest
+ * event could therefore miss an event that is committed later. To prevent this, an event gets its position in the list
+ * only after its commit. The first request for new events assigns positions to all committed events of the board (see
+ * the database function place_events).
  */
 
 export interface EventFilter {
-  /** The place after which the list starts. Undefined: before the oldest event. */
+  /** The list contains the events after this cursor. If undefined, the list begins with the oldest event. */
   after: EventCursor | 'now' | undefined;
   types: readonly EventType[] | undefined;
   limit: number;
@@ -23,10 +24,13 @@ export interface EventFilter {
 
 export interface EventPage {
   rows: ListedEvent[];
-  /** Returns the place right after an event of the page. */
+  /** Returns the cursor of an event of the page. */
   placeAfter(event: ListedEvent): EventCursor;
   hasMore: boolean;
-  /** The place after the last event of the page. Without more events, the newest place of the board. */
+  /**
+   * The cursor for the next request: after the last event of the page, or after the newest event if no more events
+   * exist.
+   */
   next: EventCursor;
 }
 
@@ -43,7 +47,10 @@ export function readPlace(after: string | undefined, boardId: number): EventFilt
   return cursor;
 }
 
-/** Identifies the database: a restored cluster has another identifier or timeline, and a restored dump another table. */
+/**
+ * Identifies the database. After a restore from a backup, the cluster identifier or the timeline differs. After a
+ * restore from a dump, the id of the table differs.
+ */
 const incarnation = fragment<string>`concat_ws(' ', (pg_control_system()).system_identifier,
   left(pg_walfile_name(pg_current_wal_lsn()), 8), 'event_positions'::regclass::oid)`;
 
@@ -55,11 +62,17 @@ interface FeedArguments {
   now: Date;
 }
 
-/** The days for which a board records its votes, and the remaining days below which a request renews them. */
+/**
+ * A request for idea.voted makes the board record votes for votesFollowedDays. If fewer than renewedDays remain, the
+ * request starts this time again.
+ */
 const votesFollowedDays = keptEventDays + 2;
 const renewedDays = keptEventDays + 1;
 
-/** Selects the newest position of a board, the event at a position, and whether the board has events to place. */
+/**
+ * Selects the newest position of a board, the event at a given position, and whether the board has events without a
+ * position.
+ */
 const selectFeed = query('select_event_feed', (db, $: Arguments<FeedArguments>) =>
   db
     .selectFrom('boards as b')
@@ -128,8 +141,8 @@ function typesOf(types: Expression<readonly string[]>) {
 }
 
 /**
- * Makes the board record its votes for some days. A cursor is valid for fewer days, so a client that follows the votes
- * misses none.
+ * Makes the board record its votes for some days. A cursor is valid for fewer days, so a client with a valid cursor
+ * misses no vote.
  */
 const followVotes = query('follow_votes', (db, $: Arguments<{ accountId: number; boardId: number; expiresAt: Date }>) =>
   db
@@ -156,7 +169,9 @@ interface Read {
   limit: number;
 }
 
-/** Reads the next events of each type from the index, and merges them. So a rare type costs no more than a common one. */
+/**
+ * Reads the next events of each type from the index, and merges them. So the query does not scan events of other types.
+ */
 const selectEvents = query('select_events_after', (db, $: Arguments<Read>) =>
   db
     .selectFrom(from =>
@@ -186,13 +201,13 @@ const selectEvents = query('select_events_after', (db, $: Arguments<Read>) =>
     .orderBy('page.position'),
 );
 
-/** The number of events that one transaction places, and the number of such transactions of one request. */
+/** The maximum number of events to which one transaction assigns positions, and of such transactions in one request. */
 const placedAtOnce = 2_000;
 const maxPlacings = 10;
 
 /**
- * Lists the events of the actor's board after a place, oldest first. Throws cursor_expired. Places at most 20,000 events,
- * so that the first reader of a busy board gets a first page soon.
+ * Lists the events of the actor's board after a cursor, oldest first. Throws cursor_expired for an old cursor. Assigns
+ * positions to at most 20,000 events, so that the first page of a busy board is not late.
  */
 export async function listEvents(
   op: Operation,
@@ -217,7 +232,8 @@ export async function listEvents(
     }
     if (!feed.hasUnplaced || isOver) break;
     const [placed] = await op.query(placeEvents, { ...board, limit: placedAtOnce });
-    // To skip the events up to now, all events need a position that were committed before this request.
+    // To skip all earlier events, the server must first assign positions to all events that were committed before this
+    // request.
     isOver = after === 'now' && (placed?.count ?? 0) < placedAtOnce;
     feed = await readFeed(op, from);
   }
@@ -246,7 +262,7 @@ interface Feed {
 async function readFeed({ query, actor, now }: Operation, position: number): Promise<Feed> {
   const { accountId, boardId } = actor;
   const [row] = await query(selectFeed, { accountId, boardId, types: eventTypes, position, now });
-  // The board was deleted after the request was admitted.
+  // The board was deleted during the request.
   if (!row) throw new DomainError('board_not_granted');
   return {
     head: row.head,
@@ -259,8 +275,8 @@ async function readFeed({ query, actor, now }: Operation, position: number): Pro
 }
 
 /**
- * Refuses a place if events after it may be missing. In another database, for example after a restore from a backup, the
- * place is valid only if the database has its event at the same position.
+ * Refuses a cursor if events after it may be missing. In another database, for example after a restore from a backup, a
+ * cursor is valid only if the same event has the same position.
  */
 function checkPlace(after: EventCursor, feed: Feed, now: Date) {
   const isTooOld = after.hour < hourOf(now) - keptEventDays * 24;
@@ -271,7 +287,7 @@ function checkPlace(after: EventCursor, feed: Feed, now: Date) {
 function newestPlace(boardId: number, feed: Feed, now: Date, after: EventFilter['after']): EventCursor {
   const { head, headEventId, incarnation } = feed;
   const hour = hourOf(now);
-  // The newest events may have been deleted since, so the place of the request may be newer.
+  // If the newest events have been deleted since the last request, the cursor of the request is newer than all events.
   if (typeof after === 'object' && after.position > (head ?? 0)) return { ...after, hour };
   return { boardId, position: head ?? 0, event: headEventId?.slice(0, 8) ?? '00000000', incarnation, hour };
 }

@@ -60,7 +60,7 @@ interface EventData {
   reply?: CommentInEvent;
 }
 
-/** A comment in an event. Only a comment that has just been written has an author. */
+/** A comment in an event. Only an event about a new comment contains the author. */
 interface CommentInEvent {
   author?: unknown;
   created_at: string;

@@ -35,8 +35,8 @@ interface NewTexts extends OneIdea {
 }
 
 /**
- * Changes the texts of an idea and records the event. Also adds the job that replaces the texts in the copies of the idea
- * (see replaceCopiesOfIdea). Jobs of one idea run in their order.
+ * Changes the texts of an idea and records the event. Also adds a job that replaces the texts in copies of the idea
+ * (see replaceCopiesOfIdea). The jobs of one idea run one after the other.
  */
 const updateTexts = query('update_texts_of_idea', (db, $: Arguments<NewTexts>) =>
   db
@@ -75,9 +75,8 @@ export interface IdeaChanges {
 }
 
 /**
- * Edits a published idea. An author submits a new text, so an edit by the author needs an open submission window. An edit
- * without a change succeeds, so that a client may repeat it. The edit notifies the people whom only the new body
- * mentions.
+ * Edits a published idea. For an edit by the author, the submission window must be open. An edit without a change
+ * succeeds, so that a client may repeat it. The edit notifies only people whom the earlier body did not mention.
  */
 export async function editIdea(op: WriteOperation, ideaId: number, changes: IdeaChanges): Promise<IdeaView> {
   const { accountId, isModerator } = op.actor;
@@ -92,7 +91,8 @@ export async function editIdea(op: WriteOperation, ideaId: number, changes: Idea
   if (fields.length === 0) return requireIdea(op, ideaId);
   checkUnchanged(old.updated_at, ifUpdatedAt, 'idea_changed');
 
-  // Events keep no earlier texts, so the new text is only in the idea of the event.
+  // The event lists the changed fields without their texts, because events must not keep earlier texts. The idea in the
+  // event has the new texts.
   const details = JSON.stringify({ changes: fields.map(field => ({ field, from: null, to: null })), reason });
   await op.query(updateTexts, { ...changeOf(op, ideaId), title, body, event: 'idea.updated', details });
   op.audit?.record('idea.updated', { account_id: accountId, idea_id: ideaId, changed: fields });
@@ -103,7 +103,10 @@ export async function editIdea(op: WriteOperation, ideaId: number, changes: Idea
   return requireIdea(op, ideaId);
 }
 
-/** Throws if a text has changed since the time that a client names. The caller holds the lock of the idea. */
+/**
+ * Throws if an idea or a comment has changed after the time that the client sent. The caller holds the lock of the
+ * idea.
+ */
 export function checkUnchanged(
   updatedAt: string,
   ifUpdatedAt: string | undefined,
@@ -112,7 +115,10 @@ export function checkUnchanged(
   if (ifUpdatedAt !== undefined && Date.parse(ifUpdatedAt) !== Date.parse(updatedAt)) throw new DomainError(key);
 }
 
-/** Adds a job that notifies the people whom an edited text mentions. The event is the one that reported the text. */
+/**
+ * Adds a job that notifies the people whom an edited text mentions. The event id belongs to the event that first
+ * reported the text.
+ */
 export async function notifyMentioned(op: WriteOperation, ideaId: number, eventId: string): Promise<void> {
   await addJob(op, {
     task: 'tell_people',
@@ -153,7 +159,7 @@ const selectUse = query('select_use_of_idea', (db, $: Arguments<OneIdea & { auth
   }),
 );
 
-/** The text of a deleted idea or comment in its row and in the copies that stay, such as events. */
+/** Replaces the text of a deleted idea or comment, in its row and in copies such as events. */
 export const deletedText = '(deleted)';
 
 const markDeleted = query('mark_idea_deleted', (db, $: Arguments<OneIdea & { now: Date }>) =>
@@ -164,11 +170,10 @@ const markDeleted = query('mark_idea_deleted', (db, $: Arguments<OneIdea & { now
 );
 
 /**
- * Deletes a published idea. Its author may do this within some minutes, if nobody else has voted or commented. A
- * moderator may do it at any time. An idea that has merged ideas stays, because their votes count for it.
- *
- * The row stays without its texts until its events have expired (see clearDeletedIdeas), and nobody can read it. So
- * webhooks still get its events, and an erasure of its author still finds them.
+ * Deletes a published idea. Its author may do this for some minutes, if nobody else has voted or commented. A moderator
+ * may do it at any time. An idea with merged ideas cannot be deleted, because their votes count for it. The row stays
+ * without its texts until its events have expired (see clearDeletedIdeas). So webhooks still get the events, and an
+ * erasure of the author still finds them. Nobody can read the deleted idea.
  */
 export async function deleteIdea(op: WriteOperation, ideaId: number, reason?: string): Promise<void> {
   const { accountId, isModerator } = op.actor;
@@ -181,7 +186,7 @@ export async function deleteIdea(op: WriteOperation, ideaId: number, reason?: st
   if (use?.is_in_use && !isModerator) throw new DomainError('idea_in_use');
   if (use?.has_merged) throw new DomainError('idea_has_merged');
 
-  // The event keeps the title, so that its author learns which idea a moderator deleted.
+  // The event keeps the title, so that the author learns which idea a moderator deleted.
   const blanked = { title: idea.title, body: deletedText };
   const details = JSON.stringify({ reason });
   await op.query(updateTexts, { ...changeOf(op, ideaId), ...blanked, event: 'idea.deleted', details });

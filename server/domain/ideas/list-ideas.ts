@@ -22,7 +22,7 @@ export interface IdeaFilter {
   q?: string | undefined;
   createdAfter?: Date | undefined;
   createdBefore?: Date | undefined;
-  /** Finds ideas that changed at this time or later. */
+  /** Keeps only ideas that changed at this time or later. */
   updatedSince?: Date | undefined;
   sort: IdeaSort;
   isPending: boolean;
@@ -164,7 +164,7 @@ const ways: Pick<ListForm, 'isPending' | 'rowsOfStatus' | 'tagged'>[] = [
 
 const forms: ListForm[] = ideaSorts.flatMap(sort =>
   ways.flatMap(way =>
-    // Visitors cannot read pending ideas.
+    // Builds no list of pending ideas for visitors, because visitors cannot read pending ideas.
     (way.isPending ? [false] : yesOrNo).flatMap(isPublic =>
       yesOrNo.flatMap(isFiltered => yesOrNo.map(hasCursor => ({ ...way, sort, isPublic, isFiltered, hasCursor }))),
     ),
@@ -242,8 +242,8 @@ function rowsOfStatuses(db: Kysely<Tables>, $: ListValues, form: ListForm): List
           .as('of_status'),
       )
       .select(['of_status.id', 'of_status.key'])
-      // Keeps only the first merged rows. After the last row that was read in one status, the order of the other rows
-      // may be wrong.
+      // Keeps only the first rows of all statuses together. Among later rows, ideas may be missing, because the query
+      // reads only a limited number of rows in each status.
       .$if(form.tagged === 'near', merged =>
         merged.orderBy('of_status.key', 'desc').orderBy('of_status.id', 'desc').limit(nearRows),
       )

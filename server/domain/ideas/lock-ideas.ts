@@ -51,8 +51,8 @@ export async function lockIdea(op: WriteOperation, id: number): Promise<LockedId
 }
 
 /**
- * Locks an idea to delete a text. A freeze of the board stops tokens, but not people. Otherwise nobody could remove a
- * password or an insult from a frozen board.
+ * Locks an idea so that a text on it can be deleted. On a frozen board, tokens are refused but people are not.
+ * Otherwise nobody could remove a password or an insult from a frozen board.
  */
 export async function lockIdeaToDeleteText(op: WriteOperation, id: number): Promise<LockedIdea> {
   if (op.actor.tokenId !== null) return lockIdea(op, id);
@@ -75,8 +75,8 @@ export function turnOnIdea(ideaId: number): string {
 }
 
 /**
- * The inTurn keys of a merge or unmerge. One is for the account, because an unmerge does not know which ideas it will
- * lock.
+ * Returns the keys that limit how many merges and unmerges run at the same time (see Database.inTurn). There is a key
+ * for each idea, and one for the account, because an unmerge does not know in advance which ideas it will lock.
  */
 export function turnsOfMerge(...ideaIds: number[]): (actor: Pick<Actor, 'accountId'>) => string[] {
   return ({ accountId }) => [...ideaIds.map(turnOnIdea), `merging:${accountId}`];

@@ -25,8 +25,8 @@ const selectGivenIdeas = query('select_given_ideas', (db, $: Arguments<GivenIdea
 );
 
 /**
- * Reads ideas in the order of the given ids. Leaves out ideas that do not exist or that the reader may not see, and
- * repetitions of an id.
+ * Reads ideas in the order of the given ids. Skips ideas that do not exist or that the reader may not see. An id that
+ * occurs twice gives one idea.
  */
 export async function readIdeas(
   op: ReadOperation,

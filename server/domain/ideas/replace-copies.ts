@@ -3,7 +3,10 @@ import { type Arguments, query } from '../../database/query.ts';
 import { rewriteAnswers } from '../erasure/redact-answers.ts';
 import { rewriteEvents } from '../erasure/redact-events.ts';
 
-/** The number of events in one transaction. An idea with an event for each vote may have many thousands. */
+/**
+ * The maximum number of events to change in one transaction. An idea with an event for each vote can have many
+ * thousands of events.
+ */
 const batchSize = 500;
 
 interface OneIdea {
@@ -18,7 +21,7 @@ const selectTexts = query('select_texts_of_idea', (db, $: Arguments<OneIdea>) =>
     .where(i => i.and({ account_id: $.accountId, id: $.ideaId })),
 );
 
-/** Selects the events of an idea, and of the ideas that were merged into it. The event of its deletion stays as it is. */
+/** Selects the events of an idea and of the ideas that were merged into it, but not the event of the deletion. */
 const selectEvents = query(
   'select_events_about_idea',
   (db, $: Arguments<OneIdea & { after: string; limit: number }>) =>
@@ -43,15 +46,13 @@ const selectEvents = query(
 );
 
 /**
- * Replaces the texts of an edited or deleted idea in its copies: events and stored responses. Pages, mails, chat messages,
- * extensions and webhook deliveries read the event only when they are shown or sent. So later ones have the new texts.
- * Receivers keep what they received before.
- *
- * A job does this after the change, because an idea may have very many events.
+ * Replaces the texts of an edited or deleted idea in its copies: in events and in stored responses. Pages, mails, chat
+ * messages, extensions and webhooks read an event when they show or send it, so they then use the new texts. A job
+ * calls this function after the change, because an idea can have very many events.
  */
 export async function replaceCopiesOfIdea(database: Database, { accountId, ideaId }: OneIdea): Promise<void> {
   const [texts] = await database.query(selectTexts, { accountId, ideaId });
-  // The idea may be gone with its account.
+  // The account may have been erased together with the idea.
   if (!texts) return;
   const rewrite = (json: string) => withTexts(json, ideaId, texts);
   for (let after: string | undefined = '00000000-0000-0000-0000-000000000000'; after !== undefined; ) {
@@ -64,7 +65,7 @@ export async function replaceCopiesOfIdea(database: Database, { accountId, ideaI
   await rewriteAnswers(database, { first: accountId, last: accountId }, answers);
 }
 
-/** Replaces the texts of an idea in a JSON text. Only ideas have an id, a title and a body. */
+/** Replaces the texts of an idea in a JSON document. It recognizes an idea by the fields id, title and body. */
 function withTexts(json: string, ideaId: number, texts: { title: string; body: string }): string {
   return JSON.stringify(
     JSON.parse(json, (_key, value) =>

@@ -7,7 +7,7 @@ import { isBlocked } from '../members/authority.ts';
 /** The fields that identify an external identity. */
 export interface OneIdentity {
   accountId: number;
-  /** Null for an identity in the application that embeds the account's boards. */
+  /** The provider of the identity. Null for an identity in the application that embeds the account's boards. */
   providerId: number | null;
   /** The id of the person at the provider. It never changes. */
   subject: string;
@@ -31,7 +31,10 @@ const selectIdentity = query('select_identity', (db, $: Arguments<OneIdentity>) 
     .where(i => i(i.fn.coalesce('i.provider_id', i.lit(0)), '=', i.fn.coalesce($.providerId, i.lit(0)))),
 );
 
-/** An external identity, with the membership and the block of its user in the account. */
+/**
+ * An external identity. It also says whether its user is a member of the account, and whether the account blocks the
+ * user.
+ */
 export type KnownIdentity = RowOf<typeof selectIdentity>;
 
 export async function findIdentity(

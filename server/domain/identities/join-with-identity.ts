@@ -7,7 +7,9 @@ interface Newcomer {
   accountId: number;
   /** The e-mail address of the person, if the provider has verified one. Otherwise null. */
   address: string | null;
-  /** Whether the person may join even if the account's own setting does not let them. */
+  /**
+   * Whether the provider lets everybody join the account, even people whom the account's own setting does not let join.
+   */
   isAdmitted: boolean;
 }
 

@@ -21,7 +21,7 @@ export const providerSecretPurpose = (accountId: number) => `client secret of ac
 export interface ProviderFields {
   name: string;
   clientId: string;
-  /** Undefined to keep the stored secret. */
+  /** The new client secret. If undefined, the stored secret stays. */
   clientSecret: string | undefined;
   admitsEverybody: boolean;
 }

@@ -14,7 +14,7 @@ import { joinWithIdentity, mayJoinWithIdentity } from './join-with-identity.ts';
  * boards.
  */
 export interface AssertedIdentity extends OneIdentity {
-  /** Null if the provider has reported no verified e-mail address. */
+  /** The verified e-mail address. Null if the provider has reported none. */
   address: string | null;
   isAddressVerified: boolean;
   /** The name of a new user. */

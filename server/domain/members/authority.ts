@@ -67,7 +67,7 @@ export function mayManage(own: Role, role: Role): boolean {
   return own === 'owner' || (own === 'admin' && role !== 'owner');
 }
 
-/** The same rule as mayManage, as an SQL condition. */
+/** Returns the rule of mayManage as an SQL condition. */
 export function mayManageIn(own: Expression<Role>, role: Expression<Role>) {
   const eb = expressionBuilder<Tables>();
   const pairs = roles.flatMap(one =>

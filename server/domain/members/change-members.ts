@@ -79,7 +79,7 @@ export async function removePicture(admin: Administration, member: UserInAccount
   await setPicture(admin, member.userId, null, { account_id: member.accountId });
 }
 
-/** The messages if a user who is being erased would become a member or an owner. An owner cannot be erased. */
+/** The error messages for a user who is being erased and would become a member or an owner. */
 export function userInErasure() {
   return {
     memberships_user_stays: t('refusals.user.in_erasure'),

@@ -32,7 +32,7 @@ const callCopyVotes = sql(
       afterVoterId: bigint(),
       count: integer(),
     },
-    // Null if all votes have been copied.
+    // The id of the last voter whose vote was copied. Null if all votes have been copied.
     row: { last_voter_id: nullable(bigint()) },
   },
   'select copy_votes($accountId, $sourceId, $targetId, $afterVoterId, $count) as last_voter_id',

@@ -49,7 +49,7 @@ export async function followIdea(admin: Administration, accountId: number, { ide
 }
 
 /**
- * Makes a user unfollow an idea. If an account is given, only an idea of this account. Returns false if the user did
+ * Makes a user unfollow an idea. With `accountId`, the idea must belong to this account. Returns false if the user did
  * not follow the idea.
  */
 export async function unfollowIdea(

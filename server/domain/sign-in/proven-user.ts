@@ -1,6 +1,6 @@
 /**
- * The external identity of a sign-in. Its session reaches only the account of this identity, and ends when the identity
- * is removed.
+ * The external identity that a person signed in with. The session reaches only the account of this identity, and ends
+ * when the identity is removed.
  */
 export interface BoundTo {
   accountId: number;

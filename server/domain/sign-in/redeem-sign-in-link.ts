@@ -22,12 +22,12 @@ const takeLink = query('take_sign_in_link', (db, $: Arguments<{ tokenHash: Buffe
 );
 
 /**
- * Signs in the owner of the mailbox that got a link. A link to sign up creates a user, unless a user with this address
- * exists by now. The user then becomes a member of the link's account, except a user with a second factor. The link
- * works only once, even if the user then enters no code.
+ * Signs in the owner of the mailbox that received the link, confirms the user's address, and makes the user a member of
+ * the link's account. A link to sign up first creates the user, unless the address has one by now. The audit log names
+ * the server as the creator.
  *
- * The link has proven that the person reads the mailbox, so the address of the user is confirmed. The audit log names
- * the server as the creator of a new user.
+ * A user with a second factor becomes a member only after they have entered the code of the second factor. The link
+ * works only once, even if they enter no code.
  *
  * If two links create a user with the same address at the same time, the second call throws an error that isAddressTaken
  * recognizes. The caller then calls again, and the second link signs in the same user.
@@ -64,7 +64,7 @@ async function lockLink(admin: Administration, token: string): Promise<FollowedL
   if (known.userId !== undefined) await lockUser(admin, known.userId);
   const link = await readSignInLink(admin, token, admin.now);
   if (!link || (known.userId !== undefined && link.userId !== known.userId)) throw expired();
-  // Another transaction has created a user with this address between the two reads.
+  // Between the two reads of the link, another transaction has created a user with this address.
   if (link.userId !== undefined && known.userId === undefined) await lockUser(admin, link.userId);
   return link;
 }

@@ -103,7 +103,7 @@ const insertLink = query('insert_sign_in_link', (db, $: Arguments<NewLink>) =>
 export interface MailedLink {
   token: string;
   email: string;
-  /** Undefined if the link lets a new person sign up. */
+  /** The user to sign in. Undefined if the link lets a new person sign up. */
   userId: number | undefined;
   /** The language of the user's profile. */
   language: string | null;
@@ -187,8 +187,9 @@ const deleteLinks = query('delete_sign_in_links', (db, $: Arguments<{ userId: nu
 );
 
 /**
- * Deletes a user's sign-in links. Call this after a change of the user's password, before the user's sessions end. Then
- * a link that somebody is using either has already started its session, which ends, or no longer works.
+ * Deletes a user's sign-in links. Call this after a change of the user's password, before the user's sessions end. A
+ * link that is being used at this moment then has either started its session already, and that session ends, or no
+ * longer works.
  */
 export async function endSignInLinks(db: Queryable, userId: number): Promise<void> {
   await db.query(deleteLinks, { userId });

@@ -18,8 +18,8 @@ const lockFilling = sql(
 );
 
 /**
- * The tables to fill, with the rows of all accounts. A canonical form is unique within its scope: the id of an account,
- * or 0 for the whole table.
+ * The tables whose rows need a canonical address, for all accounts. A canonical address is unique within its scope: the
+ * id of an account, or 0 for the whole table.
  */
 const fillings = [
   {
@@ -129,8 +129,7 @@ async function fillBatch(
       return rows.at(-1)?.id;
     });
   } catch (error) {
-    // Another transaction has just stored one of these addresses. The next attempt of this function sees the stored
-    // address.
+    // Another transaction has just stored the same canonical address. The next call of this function sees that address.
     if ((error as { code?: string }).code === uniqueViolation) return after;
     throw error;
   }

@@ -89,7 +89,7 @@ export type DeliverySummary = InferResult<ReturnType<typeof summariesOf>>[number
 
 interface DeliveryPage {
   rows: DeliverySummary[];
-  /** The next page lists only deliveries with smaller ids. Undefined on the last page. */
+  /** The next page lists the deliveries with ids smaller than this. Undefined on the last page. */
   next: number | undefined;
 }
 

@@ -49,8 +49,8 @@ function webhooksOf({ db, now }: Administration, accountId: number, mostCounted:
         .where('d.account_id', '=', accountId)
         .whereRef('d.endpoint_id', '=', 'w.id')
         .where('d.state', '=', 'pending')
-        // This order makes PostgreSQL use the index of pending deliveries. Otherwise, PostgreSQL would scan the table
-        // if one endpoint has most of the pending deliveries.
+        // Sorts by lane, so that PostgreSQL uses the index of pending deliveries. Otherwise PostgreSQL would scan the
+        // table if one endpoint has most of the pending deliveries.
         .orderBy('d.lane')
         .orderBy('d.id');
       return countAll(pending.limit(mostCounted)).as('pending_count');

@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
+import { ideaSorts } from '../../../contract/idea.ts';
 import { defaultPerPage } from '../../../contract/pagination.ts';
 import { IdeaStatus, StatusKey, statusOfCategory } from '../../../contract/status.ts';
 import { text, word } from '../../../contract/text.ts';
@@ -20,7 +21,7 @@ import type { Notices } from '../shell/visit.ts';
 import { connectPath, readProviderButtons } from '../sign-in/provider-paths.ts';
 import { type BoardVisit, boardOf, boardPath, pathOn } from './opened-board.ts';
 import { moderationNotices } from './present-changes.ts';
-import { frameOfBoard, presentIdea, presentVote } from './present-idea.ts';
+import { frameOfBoard, presentIdea, presentOrders, presentVote } from './present-idea.ts';
 import { findTag, presentTags } from './tag-filter.ts';
 
 const BoardQuery = z.object({
@@ -28,7 +29,7 @@ const BoardQuery = z.object({
   status_key: StatusKey.optional(),
   tag: text(1, 40).optional(),
   q: text(0, 100).optional(),
-  sort: z.enum(['newest', 'top']).default('newest'),
+  sort: z.enum(ideaSorts).default('newest'),
   cursor: word(500).optional(),
 });
 type BoardQuery = z.output<typeof BoardQuery>;
@@ -44,9 +45,7 @@ const notices = {
   ...moderationNotices,
 } satisfies Notices;
 
-/**
- * Shows the ideas of a board, filtered by status, tag and search text. The newest or the most popular ideas come first.
- */
+/** Shows the ideas of a board in one of the orders, filtered by status, tag and search text. */
 export async function showBoard(visit: BoardVisit, problem?: Problem) {
   const query = readQuery(BoardQuery, visit.request.query);
   const { read, slug } = boardOf(visit.request);
@@ -142,10 +141,7 @@ function presentBoard(visit: BoardVisit, board: BoardView, query: BoardQuery, pa
         isCurrent: status_key === undefined ? statusOfCategory[category] === status : status_key === key,
       })),
     ],
-    orders: [
-      { label: t('shell.labels.newest'), href: link({ sort: 'newest' }), isCurrent: sort === 'newest' },
-      { label: t('shell.labels.top'), href: link({ sort: 'top' }), isCurrent: sort === 'top' },
-    ],
+    orders: presentOrders(sort, one => link({ sort: one })),
     tag:
       tag === undefined
         ? undefined

@@ -72,7 +72,8 @@ async function showEdit(visit: BoardVisit, problem?: Problem) {
     action: visit.request.url,
     title: kept('title'),
     body: kept('body'),
-    // After a conflict, the form has the new time. So the person can save the text after they have compared it.
+    // After a conflict, the form contains the time of the other change. So the person can compare both texts and then
+    // save.
     updatedAt: presentTime(idea.updated_at),
     minutes: changeMinutes,
     reason: reason && { ...reason, value: visit.field('reason') },
@@ -88,7 +89,10 @@ async function readTexts(visit: BoardVisit) {
   return { board, idea };
 }
 
-/** Reads an idea that the person may change now. The operation checks the rest, such as the votes of other people. */
+/**
+ * Reads an idea that the person may change now. The operation later checks other conditions, such as votes by other
+ * people.
+ */
 async function readChangeable(visit: BoardVisit) {
   const read = await readTexts(visit);
   const op = memberOf(visit);

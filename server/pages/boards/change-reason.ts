@@ -5,7 +5,7 @@ import { type BoardVisit, memberOf } from './opened-board.ts';
 
 const maxReasonLength = 500;
 
-/** Returns the field for the reason of a change, if the person changes what somebody else wrote. */
+/** Returns the form field for a reason if a moderator changes the text of another person. */
 export function reasonField(visit: BoardVisit, text: { author_id: number }, hint: 'of_idea' | 'of_change') {
   if (text.author_id === memberOf(visit).actor.userId) return undefined;
   return {

@@ -85,7 +85,7 @@ export async function showIdea(visit: BoardVisit, problem?: Problem) {
     board: { label: shortLine(board.name, 100), href: pathOn(request) },
     isPending: idea.moderation_state === 'pending',
     isMerged: idea.merged_into_id !== null,
-    // Undefined if the idea is not merged, or if the reader may not see the target of the merge.
+    // The target of the merge. Undefined if the idea is not merged, or if the reader may not see the target.
     mergedInto: target && { label: shortLine(target.title, 200), href: pathOn(request, `/ideas/${target.id}`) },
     reply: reply && presentComment(reply, beside),
     ...presentComments(

@@ -4,11 +4,11 @@ import { linkedText } from '../../text/linked-text.ts';
 import { shownName } from '../shell/show.ts';
 import { presentTime } from './present-idea.ts';
 
-/** The data that the server reads at once for all comments of a page. */
+/** The data that all comments of a page need. The server reads it once for the page. */
 export interface ShownBeside {
   /** Returns the member names that a text of the idea mentions. */
   namesIn: Awaited<ReturnType<typeof readMentions>>;
-  /** The pictures of the authors. */
+  /** The paths of the authors' pictures, by the id of the author. */
   pictures: Map<number, string>;
 }
 

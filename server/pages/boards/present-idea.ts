@@ -1,7 +1,7 @@
-import type { VoteValue } from '../../../contract/idea.ts';
+import { type IdeaSort, ideaSorts, type VoteValue } from '../../../contract/idea.ts';
 import type { BoardView } from '../../domain/boards/read-board.ts';
 import type { IdeaView } from '../../domain/ideas/read-idea.ts';
-import { t } from '../../text/catalogue.ts';
+import { type TextKey, t } from '../../text/catalogue.ts';
 import { forEachLanguage } from '../../text/language.ts';
 import { shortLine } from '../../text/plain-text.ts';
 import { boardScript } from '../shell/assets.ts';
@@ -11,6 +11,14 @@ import { loadTemplate } from '../shell/template.ts';
 import { signInPath } from '../sign-in/next-path.ts';
 import { type BoardVisit, boardOf, feedPath, ordinaryPathOf, pathOn } from './opened-board.ts';
 
+const orders = {
+  newest: 'shell.orders.newest',
+  top: 'shell.orders.top',
+  updated: 'shell.orders.updated',
+  comments: 'shell.orders.comments',
+  trending: 'shell.orders.trending',
+} as const satisfies Record<IdeaSort, TextKey>;
+
 const renderSignIn = loadTemplate<{ path: string }>('pages/boards/sign-in-link');
 
 interface PageOfBoard {
@@ -18,7 +26,7 @@ interface PageOfBoard {
   page?: string;
   /** The view of the board that the page shows. The navigation marks this view. */
   view?: 'ideas' | 'roadmap' | 'mine';
-  /** The text whose beginning describes the page in previews. */
+  /** A text about the page, such as the body of the idea. Previews of the page show its beginning. */
   description?: string;
   isArticle?: boolean;
   canonicalPath?: string | undefined;
@@ -63,6 +71,11 @@ export function frameOfBoard(
       description: shortLine(description, maxDescriptionLength, ''),
     },
   };
+}
+
+/** Returns the links to all orders of a list of ideas. */
+export function presentOrders(current: IdeaSort, hrefOf: (sort: IdeaSort) => string) {
+  return ideaSorts.map(sort => ({ label: t(orders[sort]), href: hrefOf(sort), isCurrent: sort === current }));
 }
 
 /**

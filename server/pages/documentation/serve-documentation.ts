@@ -110,7 +110,7 @@ function contentSecurityPolicy(hosts: (string | undefined)[]): string {
     "style-src 'self' 'unsafe-inline'",
     "img-src 'self' data:",
     "font-src 'self' data:",
-    // These sources have no scheme, so the browser applies the scheme of the page to them.
+    // Sources without a scheme: the browser applies the scheme of the page to them.
     `connect-src ${[...api].join(' ')}`,
     "form-action 'none'",
     "base-uri 'none'",

@@ -24,8 +24,8 @@ export function actAs<T>(
 ): Promise<T> {
   return visit.administer(async admin => {
     const actor = await find(admin);
-    // Inherits from `admin` instead of copying it. A copy would create the entity manager and the query builder, which
-    // few operations need.
+    // Uses `admin` as the prototype instead of copying it. A copy would create the entity manager and the query
+    // builder, which few operations need.
     return work(Object.assign<Administration, Pick<PersonOperation, 'actor'>>(Object.create(admin), { actor }));
   });
 }

@@ -9,7 +9,7 @@ import { Refusal } from './refusal.ts';
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** Returns the form_token that every form of the session must send. */
+    /** Returns the form_token that every form of the session must send. It differs in each response. */
     formTokenOf(tokenHash: Buffer): string;
   }
   interface FastifyContextConfig {
@@ -99,9 +99,9 @@ export function guardForms(app: FastifyInstance, { audit, config, appKey }: Serv
   const isFromHere = config.isBaseUrlSet ? isFromOrigin(ownOrigin) : isFromSameHostOr(ownOrigin);
   const macOf = (tokenHash: Buffer) => createHmac('sha256', key).update(tokenHash).digest();
 
-  app.decorate('formTokenOf', (tokenHash: Buffer) => macOf(tokenHash).toString('base64url'));
+  app.decorate('formTokenOf', (tokenHash: Buffer) => mask(macOf(tokenHash)).toString('base64url'));
 
-  // This check runs before the server reads the session and the body, so that a forged form causes no work.
+  // Checks the form before the server reads the session and the body, so that a forged form causes no work.
   app.addHook('onRequest', async request => {
     const { method, routeOptions } = request;
     if (method === 'POST' && !routeOptions.config.isFromOtherSites && !isFromHere(request)) refuse(request, 'origin');
@@ -111,7 +111,7 @@ export function guardForms(app: FastifyInstance, { audit, config, appKey }: Serv
     if (method !== 'POST' || !browserSession || routeOptions.config.isForVisitors) return;
     const given = Buffer.from(fieldOf(body, 'form_token'), 'base64url');
     const expected = macOf(browserSession.tokenHash);
-    if (given.length !== expected.length || !timingSafeEqual(given, expected)) refuse(request, 'token');
+    if (given.length !== 2 * expected.length || !timingSafeEqual(unmask(given), expected)) refuse(request, 'token');
   });
 
   function refuse(request: FastifyRequest, reason: 'origin' | 'token'): never {
@@ -127,6 +127,25 @@ export function guardForms(app: FastifyInstance, { audit, config, appKey }: Serv
         : t('shell.form.expired.explanation'),
     );
   }
+}
+
+/**
+ * Hides a token with random bytes. compressPage may compress a page with a masked token, because no two pages contain
+ * the same text for the token.
+ */
+function mask(token: Buffer): Buffer {
+  const pad = randomBytes(token.length);
+  return Buffer.concat([pad, combine(token, pad)]);
+}
+
+function unmask(masked: Buffer): Buffer {
+  const half = masked.length / 2;
+  return combine(masked.subarray(half), masked.subarray(0, half));
+}
+
+/** Combines two texts of the same length with XOR. */
+function combine(one: Buffer, other: Buffer): Buffer {
+  return Buffer.from(one.map((byte, index) => byte ^ (other[index] as number)));
 }
 
 /**

@@ -38,7 +38,7 @@ export interface Route<Account extends AccountOfUser | undefined = AccountOfUser
   /** Whether all visitors without a session get the same page in their language, so that caches may store it. */
   isPublicPage?: boolean;
   show?: (visit: Visit<Account>, problem?: Problem) => Answer | Promise<Answer>;
-  /** Asks for confirmation before `run`. */
+  /** Returns a question that the person must confirm before `run`. */
   ask?: (visit: Visit<Account>) => Question | Promise<Question>;
   run?: (visit: Visit<Account>) => Promise<Answer>;
   /**
@@ -198,7 +198,7 @@ export class Visit<Account extends AccountOfUser | undefined = AccountOfUser> {
     const given = {
       path: (path: string) => this.path(path),
       accountName: this.account && shownName(this.account.name),
-      // A user who can sign in only with an external identity.
+      // Whether the user can sign in only with an external identity, and so has no password.
       hasNoPassword: browserSession !== null && !hasOwnAddress(browserSession.user),
       ...data,
       notice: notice && t(notice, values),
@@ -209,7 +209,7 @@ export class Visit<Account extends AccountOfUser | undefined = AccountOfUser> {
 
   question(question: Question): Answer {
     const { button, frame = button } = question;
-    return this.page(confirmationPage, frame, { ...question, action: this.request.url });
+    return this.page(confirmationPage, frame, question);
   }
 
   /**
@@ -249,7 +249,10 @@ export class Visit<Account extends AccountOfUser | undefined = AccountOfUser> {
 
 const confirmationPage = definePage<object>('pages/shell/confirmation');
 
-/** The highest page number. Real lists have fewer pages, and PostgreSQL can still compute the offset of the rows. */
+/**
+ * The highest allowed page number. Real lists have fewer pages, and PostgreSQL can still compute the offset of the
+ * rows.
+ */
 const lastPage = 1_000_000;
 
 /**

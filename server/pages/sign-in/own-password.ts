@@ -13,7 +13,10 @@ import { buildThrottle } from './throttle.ts';
 /** The length attributes of a field for a new password. */
 export const passwordLengths = { minLength: minPasswordLength, maxLength: maxPasswordLength };
 
-/** A user without a password may do this only within this many minutes after a sign-in. */
+/**
+ * A user without a password cannot confirm an action with it. Instead, the sign-in must be at most this many minutes
+ * old.
+ */
 const newSessionMinutes = 10;
 
 /** Reads a new password, which the user enters twice. Throws an AdministrationError if the password is refused. */

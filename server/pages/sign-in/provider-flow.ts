@@ -9,7 +9,7 @@ import { cookieName, cookieOptions } from '../shell/session.ts';
 /** A sign-in with a provider that has begun in this browser. */
 export interface ProviderFlow extends SignInSecrets {
   accountId: number;
-  /** The key of the provider. */
+  /** The key of the provider, which is part of the provider's sign-in URL. */
   key: string;
   /** The path of the page that opens after the sign-in. */
   next: string;

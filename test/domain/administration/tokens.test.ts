@@ -87,7 +87,7 @@ test.each([
   ['blocked', 'blocked', ['oauth']],
   ['demoted', 'demoted', []],
 ] as const)(
-  'if an admin is %s while creating an API token and an OAuth token, the change also revokes the new tokens that it concerns',
+  'if an admin is %s while creating an API token and an OAuth token, the new tokens are revoked as if they had existed before',
   async (_, way, expected) => {
     const member = { accountId: world.accountId, userId: await createMember(db, world.accountId, 'admin') };
     const leave = (admin: Administration) => {

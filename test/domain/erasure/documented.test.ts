@@ -145,7 +145,7 @@ describe('the list of tables in docs/erasure.md', () => {
     expect((await runCleanUp(server)).accounts.map(({ id }) => id)).toEqual([world.accountId, other.accountId]);
     const after = await countRows(server);
     for (const [name, fate] of tables) {
-      // Both accounts of the database are erased. The remaining OAuth record is a client, which belongs to no account.
+      // The clean-up has erased both accounts. The remaining OAuth record is a client, which belongs to no account.
       if (fate === 'removed') expect([name, after[name]]).toEqual([name, name === 'oauth_records' ? 1 : 0]);
       else expect([name, after[name]]).toEqual([name, before[name]]);
     }

@@ -22,7 +22,7 @@ export const person = {
   email: 'Quillon.Zabriskie@person.example',
   notificationEmail: 'q+zabriskie@person.example',
   avatarUrl: 'https://avatars.example/zabriskie.png',
-  // This is not a language of the server. Like each text about the person, the value must contain the marker.
+  // Not a real language: like each text about the person, the value must contain the marker.
   language: 'x-zabriskie',
 };
 
@@ -233,7 +233,7 @@ async function signIn(server: TestServer, userId: number, tokenId: number, other
   const canonical = person.email.toLowerCase();
   const next = '/b/zabriskie';
   await server.sql(insertLink, [hash('sign-in link'), userId, null, person.email, canonical, next]);
-  // This link is from the time before the person had a user.
+  // A sign-up link from the time before the person had a user.
   await server.sql(insertLink, [hash('sign-up link'), null, other.accountId, person.email, canonical, next]);
   const stranger = 'stranger@example.com';
   await server.sql(insertLink, [hash('another link'), null, other.accountId, stranger, stranger, '/b/a-board']);
