@@ -56,7 +56,7 @@ describe('invalid options', () => {
       [ideas.get(1, { etag: '' }), /"etag" must be the ETag of a response/],
       [ideas.create(input, { etag: 'W/"1"' } as never), /"etag" does not exist/],
       [ideas.create(input, { idempotencyKey: '' }), /"idempotencyKey" must be a text that is not empty/],
-      [ideas.create(input, 'once' as never), /The options must be an object/],
+      [ideas.vote(1, { value: 'up' }, 'once' as never), /The options must be an object/],
       [own.get({ signal: 'stop' as never }), /"signal" must be an AbortSignal/],
       [ideas.list().toArray({} as never), /"limit" is missing/],
       [ideas.list().toArray({ limit: 0 }), /"limit" must be a whole number above 0, or Infinity, but is 0/],

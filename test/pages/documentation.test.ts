@@ -231,6 +231,7 @@ test('the API reference has a title, a language and an icon, samples of the SDK,
     await operation.getByText('await client.ideas.create({').waitFor();
     expect(await operation.locator('.property-name').allTextContents()).toEqual([
       'board',
+      'on_similar',
       'idempotency-key',
       'title',
       'body',

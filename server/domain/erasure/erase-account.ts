@@ -25,7 +25,7 @@ const removals = [
     removalOfAll,
   ),
   ...(
-    ['vote_networks', 'votes', 'mentions', 'comments', 'followers', 'idea_tags', 'idea_terms', 'merges'] as const
+    ['vote_networks', 'votes', 'mentions', 'comments', 'followers', 'idea_tags', 'merges'] as const
   ).map(removalOfAll),
   // Merged ideas are removed before the target of their merge. Removing a target first would delete all its merged
   // ideas in one long cascade.
