@@ -24,9 +24,9 @@ const removals = [
   ...(['notifications', 'webhook_attempts', 'webhook_deliveries', 'event_positions', 'events'] as const).map(
     removalOfAll,
   ),
-  ...(
-    ['vote_networks', 'votes', 'mentions', 'comments', 'followers', 'idea_tags', 'merges'] as const
-  ).map(removalOfAll),
+  ...(['vote_networks', 'votes', 'mentions', 'comments', 'followers', 'idea_tags', 'merges'] as const).map(
+    removalOfAll,
+  ),
   // Merged ideas are removed before the target of their merge. Removing a target first would delete all its merged
   // ideas in one long cascade.
   batchedRemoval('remove_ideas_of_account', 'ideas', (i, $: Arguments<Batch>) =>
