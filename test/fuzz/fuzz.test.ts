@@ -109,10 +109,13 @@ async function createFuzzWorld(): Promise<FuzzWorld> {
   };
 }
 
-const patterns = operations.map(one => ({
-  ...one,
-  pattern: new RegExp(`^${one.path.replace(/\{\w+\}/g, '[^/]*')}$`),
-}));
+// Fixed paths come first, because a path with a parameter can also match them.
+const patterns = operations
+  .toSorted((one, other) => Number(one.path.includes('{')) - Number(other.path.includes('{')))
+  .map(one => ({
+    ...one,
+    pattern: new RegExp(`^${one.path.replace(/\{\w+\}/g, '[^/]*')}$`),
+  }));
 
 const invalidKeys = new Set<string | undefined>([
   'validation_failed',

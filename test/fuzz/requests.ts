@@ -121,7 +121,11 @@ class RequestMaker {
     const names = query.map(([name]) => name);
     // A request with a cursor is invalid if the cursor is from another list or the request also has a page. A request
     // with ids is invalid if it also has filters.
-    const isDoubtful = names.includes('cursor') || (names.includes('ids') && names.length > 1);
+    const isDoubtful =
+      names.includes('cursor') ||
+      (names.includes('ids') && names.length > 1) ||
+      // A search for similar ideas needs either a title or an idea.
+      operation.operationId === 'findSimilarIdeas';
 
     const schema = operation.requestBody?.content['application/json']?.schema;
     const body = schema && (this.value(schema, 'body') as Json);

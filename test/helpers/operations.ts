@@ -29,6 +29,9 @@ const bodies: Partial<Record<OperationId, (targets: Targets) => Record<string, u
   mergeIdea: ({ targetId }) => ({ target_id: targetId }),
 };
 
+/** The query parameters that a valid request needs. */
+const queries: Partial<Record<OperationId, string>> = { findSimilarIdeas: 'title=Dark+mode' };
+
 /** All operations that require a token. */
 export const operations: ApiOperation[] = Object.entries(operationsOfContract).flatMap(([id, route]) => {
   const metadata = route.metadata as RouteMetadata;
@@ -104,7 +107,8 @@ export function requestOf(
     .replace(':tagId', String(given.tagId ?? targets.assignedTagId))
     .replace(':commentId', String(given.commentId ?? targets.commentId));
   const body = bodies[id]?.(targets);
-  return { line: `${method} ${filled}${given.query ? `?${given.query}` : ''}`, ...(body ? { json: body } : {}) };
+  const query = [queries[id], given.query].filter(Boolean).join('&');
+  return { line: `${method} ${filled}${query ? `?${query}` : ''}`, ...(body ? { json: body } : {}) };
 }
 
 /** Returns the field of Targets that has the id of the idea for an operation. */

@@ -106,7 +106,7 @@ describe.each(posts)('$method $path with an Idempotency-Key', operation => {
   });
 });
 
-describe.each(reads)('$method $path', operation => {
+describe.each(reads.filter(({ id }) => id !== 'findSimilarIdeas'))('$method $path', operation => {
   const most = operation.id === 'listIdeas' ? 1 : 2;
 
   test(`a read needs at most ${most} SQL statements besides authentication and no transaction`, async () => {
@@ -122,6 +122,12 @@ describe.each(reads)('$method $path', operation => {
       expect(log.texts.length, log.texts.join('\n')).toBeLessThanOrEqual(most);
     }
   });
+});
+
+test('a search for similar ideas needs two SQL statements in a transaction, which limits their time', async () => {
+  const log = await statementsOf('GET /api/v1/ideas/similar?title=Dark');
+  expect([log.status, log.authentications, log.control]).toEqual([200, 1, ['begin', 'commit']]);
+  expect(log.texts).toEqual([expect.stringContaining('statement_timeout'), expect.stringContaining('similar_ideas')]);
 });
 
 test('a request with an insufficient grant or an invalid token runs no SQL statement besides authentication', async () => {
