@@ -9,10 +9,8 @@ export interface CodeSample {
   source: string;
 }
 
-/** The query parameters of the sample, for operations that need some. */
-const queries: { [Op in OperationId]?: Record<string, string> } = {
-  findSimilarIdeas: { title: 'CSV export of a board' },
-};
+/** The optional query parameters that the samples contain. Without one of them, the request would be invalid. */
+const neededParameters: { [Op in OperationId]?: readonly string[] } = { findSimilarIdeas: ['title'] };
 
 /** An example request of an operation: its required parameters and its body. */
 interface ExampleRequest {
@@ -37,7 +35,7 @@ export function codeSamples(parameters: Json[], route: Route, id: OperationId, b
     method: route.method,
     path,
     pathParameters: inPath.map(({ example }) => example),
-    query: queries[id],
+    query: neededQuery(parameters, neededParameters[id]),
     headers: {
       ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
       ...(auth === 'tools' ? { Accept: 'application/json, text/event-stream' } : {}),
@@ -50,6 +48,14 @@ export function codeSamples(parameters: Json[], route: Route, id: OperationId, b
     { lang: 'TypeScript', label: 'TypeScript', source: method ? callMethod(method, request) : callFetch(request) },
     { lang: 'Shell', label: 'curl', source: callCurl(request) },
   ];
+}
+
+/** Returns the query with the examples of these parameters. */
+function neededQuery(parameters: Json[], names: readonly string[] | undefined): Record<string, string> | undefined {
+  if (names === undefined) return undefined;
+  const needed = parameters.filter(({ name }) => names.includes(String(name)));
+  const exampleOf = ({ examples }: Json) => (examples as { example: { value: unknown } }).example.value;
+  return Object.fromEntries(needed.map(parameter => [parameter.name, String(exampleOf(parameter))]));
 }
 
 /**
