@@ -22,8 +22,9 @@ export interface EventsReport {
 const writerCount = 20;
 const followerCount = 5;
 const writerPauseMs = 200;
-/** The longest time between two kills, and the time for which a killed PostgreSQL stays down. */
+/** The longest time between two kills. */
 const longestPeaceMs = 20_000;
+/** How long a killed PostgreSQL stays down. */
 const outageMs = 2_000;
 const patienceMs = 120_000;
 const sampleIntervalMs = 2_000;

@@ -57,7 +57,7 @@ const recorded = ({ world }: Follower, ideaId: number, type = 'idea.created') =>
 ];
 
 describe('the list of events', () => {
-  test('the list of events has the same ids and bodies as the webhook deliveries, in the order in which the events happened', async () => {
+  test('the list of events has the same ids and bodies as the webhook deliveries, oldest first', async () => {
     const follower = await createFollower();
     const receiver = await startReceiver();
     const { secret } = await addWebhook(server, follower.world, { url: receiver.url });
