@@ -40,5 +40,8 @@ export const excerptLength = 300;
 /** The maximum number of ideas that a search for similar ideas returns. */
 export const maxSimilarIdeas = 5;
 
+/** The search for similar ideas leaves out ideas below this similarity. The database function similar_ideas has it, too. */
+export const leastSimilarity = 0.2;
+
 /** From this similarity, an idea counts as a near-duplicate: see the labelled set in docs/similar-ideas.md. */
 export const nearDuplicateSimilarity = 0.6;

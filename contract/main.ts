@@ -22,6 +22,7 @@ export {
   buckets,
   changeMinutes,
   excerptLength,
+  leastSimilarity,
   maxBodyBytes,
   maxIdsOfRequest,
   maxSimilarIdeas,

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { raisedBy, raises } from './errors.ts';
 import { Idea, ideaExamples } from './idea.ts';
-import { excerptLength, maxSimilarIdeas, nearDuplicateSimilarity } from './limits.ts';
+import { excerptLength, leastSimilarity, maxSimilarIdeas, nearDuplicateSimilarity } from './limits.ts';
 import { queryInteger } from './pagination.ts';
 import { BoardParameter, ConditionalHeaders, c, notModified, type RouteMetadata } from './routes.ts';
 import { line, text } from './text.ts';
@@ -11,10 +11,10 @@ const similarExample = { ...ideaExamples.discussed, similarity: 0.714 };
 export const SimilarIdea = Idea.extend({
   similarity: z
     .number()
-    .min(0.2)
+    .min(leastSimilarity)
     .max(1)
     .describe(
-      `From 0.2, a few common words, to 1, the same words in both titles. From ${nearDuplicateSimilarity}: a near-duplicate.`,
+      `From ${leastSimilarity}, a few common words, to 1, the same words in both titles. From ${nearDuplicateSimilarity}: a near-duplicate.`,
     ),
 }).meta({
   title: 'SimilarIdea',

@@ -114,7 +114,7 @@ export class BoardState {
     return this.list({ isPending: false })
       .filter(({ status }) => !status.is_hidden)
       .map(idea => ({ idea, similarity: similarityOf(idea.title, title) }))
-      .filter(({ similarity }) => similarity >= 0.2)
+      .filter(({ similarity }) => similarity >= contract.leastSimilarity)
       .sort((a, b) => b.similarity - a.similarity)
       .slice(0, contract.maxSimilarIdeas);
   }

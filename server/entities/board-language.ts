@@ -1,6 +1,6 @@
 /**
- * The languages that a board can have, with their codes: the text search configurations of PostgreSQL 14. `simple` is for
- * boards with several languages and knows no stems.
+ * The languages that a board can have, with their codes: text search configurations that every supported PostgreSQL has.
+ * `simple` is for boards with several languages and knows no stems.
  */
 export const languageCodes = {
   simple: null,
