@@ -1,7 +1,7 @@
-import { both, comparePresence, matchParts, type Part, partAt, tell } from './comparison.ts';
+import type { Turns } from './change.ts';
+import { both, comparePresence, type Part, partAt, partsAt, tell } from './comparison.ts';
 import { childOf, childrenOf, exists, follow, itemsOf, type Located, rootOf, textOf } from './document.ts';
 import { canonicalText, isSame, type Json } from './json.ts';
-import type { Turns } from './presence.ts';
 import { quote } from './sentence.ts';
 
 /** Compares the security requirements, the required grants and the rate limits of an operation. */
@@ -15,8 +15,7 @@ export function compareAuthorization(operation: Part): void {
   }
   compareSecurity(operation);
   compareGrants(partAt(operation, 'x-grant'), 'The operation');
-  const byQuery = partAt(operation, 'x-grant-by-query');
-  for (const [key, grant] of matchParts(byQuery, both(byQuery, childrenOf))) {
+  for (const [key, grant] of partsAt(operation, 'x-grant-by-query')) {
     // A key is the name of a parameter, or the name with one of its values, such as `expand=votes`.
     const [name] = key.split('=');
     const [had, has] = both(operation, one =>
@@ -146,8 +145,7 @@ const turns: Turns = {
 };
 
 function compareFlows(scheme: Part, name: string): void {
-  const flows = partAt(scheme, 'flows');
-  for (const [key, listed] of matchParts(flows, both(flows, childrenOf))) {
+  for (const [key, listed] of partsAt(scheme, 'flows')) {
     const subject = `the flow ${key} of ${quote(name)}`;
     const flow = comparePresence(listed, turns, subject);
     if (flow === undefined) continue;
@@ -155,8 +153,7 @@ function compareFlows(scheme: Part, name: string): void {
       const [was, is] = both(flow, node => textOf(node, url));
       if (was !== is) tell(flow, 'oauth-flow-changed', `the ${url} of ${subject} changed.`);
     }
-    const scopes = partAt(flow, 'scopes');
-    for (const [scope, one] of matchParts(scopes, both(scopes, childrenOf))) {
+    for (const [scope, one] of partsAt(flow, 'scopes')) {
       comparePresence(one, turns, `the scope ${quote(scope)} of ${subject}`);
     }
   }

@@ -1,11 +1,11 @@
 import { type Change, type Finding, foldFindings } from './change.ts';
 import { compareOperations } from './compare-operations.ts';
 import { alignPrefixes } from './compare-servers.ts';
-import { both, matchParts, type Part, partAt, tell } from './comparison.ts';
-import { childrenOf, exists, type Located, type OpenApiDocument, rootOf } from './document.ts';
+import { type Part, partAt, partsAt, tell } from './comparison.ts';
+import { exists, type Located, type OpenApiDocument, rootOf } from './document.ts';
 import { isObject, isSame, type Json, memberOf } from './json.ts';
 import type { Level } from './rules.ts';
-import { beginComparisons } from './schema/compare-schemas.ts';
+import { beginComparison } from './schema/compare-schemas.ts';
 import { readShape } from './schema/read-shape.ts';
 import type { SchemaReader } from './schema/shape.ts';
 import { identityOf } from './schema/write-schema.ts';
@@ -27,7 +27,11 @@ export function compareDocuments(oldDocument: OpenApiDocument, newDocument: Open
   const [base, head] = alignPrefixes(oldDocument, newDocument).map(rootOf) as [Located, Located];
   const findings: Finding[] = [];
   const report = (finding: Finding) => findings.push(finding);
-  const comparison = { report, schemas: beginComparisons(base, head) };
+  const schemas = {
+    request: beginComparison(base, head, 'request'),
+    response: beginComparison(base, head, 'response'),
+  };
+  const comparison = { report, schemas };
   const root = { comparison, base, head, operation: '', where: '', isReceived: false, isError: false };
   compareOperations(root);
   compareSchemaNames(root);
@@ -43,8 +47,7 @@ export function compareDocuments(oldDocument: OpenApiDocument, newDocument: Open
 function compareSchemaNames(root: Part): void {
   const { base, head } = root.comparison.schemas.response;
   const identityAt = (reader: SchemaReader, schema: Located) => identityOf(reader, readShape(reader, [schema]));
-  const schemas = partAt(partAt(root, 'components'), 'schemas');
-  const all = matchParts(schemas, both(schemas, childrenOf));
+  const all = partsAt(partAt(root, 'components'), 'schemas');
   const added = all.filter(([, one]) => !exists(one.base));
   for (const [name, schema] of all) {
     if (exists(schema.head) || !exists(schema.base)) continue;

@@ -2,7 +2,7 @@ import { compareAuthorization } from './compare-authorization.ts';
 import { compareParameters } from './compare-parameters.ts';
 import { compareRequestBodies, compareResponses } from './compare-responses.ts';
 import { compareServers, withoutNames } from './compare-servers.ts';
-import { both, compareDeprecation, followed, matchParts, type Part, partAt, tell } from './comparison.ts';
+import { both, compareDeprecation, followed, matchParts, type Part, partAt, partsAt, tell } from './comparison.ts';
 import { childOf, childrenOf, exists, isTrue, type Located, nothingIn, pathItemAt, textOf } from './document.ts';
 import { matchKeys } from './json.ts';
 import { quote } from './sentence.ts';
@@ -71,8 +71,7 @@ function compareOperation(operation: Part, items: Part, paths: readonly [string,
   compareRequestBodies(operation);
   compareResponses(operation);
   // The server sends callbacks to a URL from the client's request.
-  const callbacks = partAt(operation, 'callbacks');
-  for (const [name, callback] of matchParts(callbacks, both(callbacks, childrenOf))) {
+  for (const [name, callback] of partsAt(operation, 'callbacks')) {
     comparePathItems({ ...followed(callback), isReceived: true }, `${operation.operation} callback ${name} `);
   }
 }

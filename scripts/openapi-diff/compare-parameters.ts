@@ -1,3 +1,4 @@
+import type { Turns } from './change.ts';
 import { namesIn } from './compare-servers.ts';
 import {
   both,
@@ -9,7 +10,6 @@ import {
   tell,
 } from './comparison.ts';
 import { childOf, childrenOf, exists, follow, isTrue, itemsOf, type Located, textOf } from './document.ts';
-import type { Turns } from './presence.ts';
 import type { Direction } from './schema/shape.ts';
 
 const turnsOfRequests: Turns = {

@@ -1,9 +1,18 @@
-import type { Finding } from './change.ts';
+import type { Finding, Turns } from './change.ts';
 import { compareHeaders } from './compare-parameters.ts';
-import { both, comparePresence, compareSchemaOf, isInBoth, matchParts, type Part, partAt, tell } from './comparison.ts';
+import {
+  both,
+  comparePresence,
+  compareSchemaOf,
+  isInBoth,
+  matchParts,
+  type Part,
+  partAt,
+  partsAt,
+  tell,
+} from './comparison.ts';
 import { childOf, childrenOf, exists, follow, type Located, nothingIn } from './document.ts';
 import { isSame } from './json.ts';
-import type { Turns } from './presence.ts';
 import type { Direction } from './schema/shape.ts';
 import { quote } from './sentence.ts';
 
@@ -105,8 +114,7 @@ function compareResponse(part: Part): void {
   else if (had) tell(part, `${direction}-body-removed`, 'The body is gone.');
   else if (has) tell(part, `${direction}-body-added`, 'The body is new.');
   if (!part.isReceived) compareHeaders(part);
-  const links = partAt(part, 'links');
-  for (const [name, link] of matchParts(links, both(links, childrenOf))) {
+  for (const [name, link] of partsAt(part, 'links')) {
     if (!exists(link.head)) tell(link, 'link-removed', `The link ${quote(name)} is gone.`);
   }
 }

@@ -1,7 +1,6 @@
-import type { Report } from './change.ts';
-import { childOf, exists, follow, isTrue, type Located, nothingIn } from './document.ts';
+import { type Report, type Turns, turnBetween } from './change.ts';
+import { childOf, childrenOf, exists, follow, isTrue, type Located, nothingIn } from './document.ts';
 import { matchKeys } from './json.ts';
-import { type Turns, turnBetween } from './presence.ts';
 import type { RuleId } from './rules.ts';
 import { compareSchemas } from './schema/compare-schemas.ts';
 import type { SchemaComparison } from './schema/pair.ts';
@@ -57,14 +56,19 @@ export function matchParts(part: Part, [had, has]: readonly [Parts, Parts]): [ke
 
 type Parts = Iterable<readonly [string, Located]>;
 
+/** Lists the members of an object inside a part, such as all `links` of a response. */
+export function partsAt(part: Part, key: string): [key: string, part: Part][] {
+  const around = partAt(part, key);
+  return matchParts(around, both(around, childrenOf));
+}
+
 /**
  * Compares the schemas of a part. Set `isAlwaysSent` if the value is never missing, so that its default has no effect.
  */
 export function compareSchemaOf(part: Part, subject: string, direction: Direction, isAlwaysSent = false): void {
-  const { base, head, operation, where, isError, comparison } = part;
-  const root = { operation, where, subject, isError, isAlwaysSent };
-  const [before, after] = [base, head].map(schema => (exists(schema) ? [schema] : []));
-  compareSchemas(comparison.schemas[direction], root, comparison.report, before ?? [], after ?? []);
+  const { schemas, report } = part.comparison;
+  const [base, head] = both(part, schema => [schema].filter(exists));
+  compareSchemas(schemas[direction], { ...part, subject, isAlwaysSent, report }, base, head);
 }
 
 export function compareDeprecation(part: Part, subject: string): void {

@@ -47,23 +47,15 @@ export function parseText(name: string, text: string): Json {
   // Removes a byte order mark, which is not part of the text (RFC 8259, section 8.1).
   const content = text.replace(/^\uFEFF/, '');
   try {
-    return (/^\s*[{[]/.test(content) ? parseJson(content) : parseYaml(content)) as Json;
+    return JSON.parse(content) as Json;
+  } catch {
+    // The text may be YAML.
+  }
+  try {
+    return parseYaml(content) as Json;
   } catch (error) {
     const reason = (error as Error).message.trim().replace(/\s+/g, ' ');
     throw new DocumentError(`${name} is neither JSON nor YAML (${reason})`);
-  }
-}
-
-/** Parses a text that begins like JSON. A YAML document may also begin with a brace. */
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    try {
-      return parseYaml(text);
-    } catch {
-      throw error;
-    }
   }
 }
 

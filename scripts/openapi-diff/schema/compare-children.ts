@@ -1,5 +1,5 @@
+import { type Turns, turnBetween } from '../change.ts';
 import { matchKeys } from '../json.ts';
-import { type Turns, turnBetween } from '../presence.ts';
 import { quote } from '../sentence.ts';
 import { enter, nameAt, type Place, report, reportRest, type SchemaPair } from './pair.ts';
 import { type Fragment, isClosed, type Shape } from './shape.ts';

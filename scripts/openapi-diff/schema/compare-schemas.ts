@@ -10,27 +10,14 @@ import { isSerious, nameAt, pairOf, type SchemaComparison, type SchemaPair } fro
 import { readShape } from './read-shape.ts';
 import type { Direction, Fragment, SchemaReader, Shape } from './shape.ts';
 
-/** The keywords of the fields that a direction never sends. */
-const markers = { request: 'readOnly', response: 'writeOnly' } as const;
-
-export function beginComparisons(base: Located, head: Located): Record<Direction, SchemaComparison> {
-  const begin = (direction: Direction): SchemaComparison => {
-    const comparison: SchemaComparison = {
-      direction,
-      base: readerOf(base, markers[direction]),
-      head: readerOf(head, markers[direction]),
-      pairs: new Map(),
-      answers: new Map(),
-      changed: new Map(),
-      unsafe: new Map(),
-      isSafe: (old, other) => isSafe(comparison, old, other),
-    };
-    return comparison;
-  };
-  return { request: begin('request'), response: begin('response') };
+/** Begins the comparison of all schemas whose data a client sends (`request`) or receives (`response`). */
+export function beginComparison(base: Located, head: Located, direction: Direction): SchemaComparison {
+  const readers = { base: readerOf(base, direction), head: readerOf(head, direction) };
+  return { direction, ...readers, pairs: new Map(), answers: new Map() };
 }
 
-function readerOf(root: Located, marker: 'readOnly' | 'writeOnly'): SchemaReader {
+function readerOf(root: Located, direction: Direction): SchemaReader {
+  const marker = direction === 'request' ? 'readOnly' : 'writeOnly';
   const isUsed = JSON.stringify(root.value).includes(`"${marker}":true`);
   return { root, shapes: new Map(), marker: isUsed ? marker : undefined };
 }
@@ -43,6 +30,7 @@ export interface Root {
   /** Whether the value is in an error response. Clients depend on `error.key` in it. */
   isError: boolean;
   isAlwaysSent: boolean;
+  report: Report;
 }
 
 interface Visit {
@@ -67,13 +55,7 @@ const manyVisits = 60;
  * Reports the changes of a body or a parameter, each at its shortest path. Compares each pair of schemas only once, even
  * if many operations share the pair.
  */
-export function compareSchemas(
-  comparison: SchemaComparison,
-  root: Root,
-  report: Report,
-  base: Fragment,
-  head: Fragment,
-): void {
+export function compareSchemas(comparison: SchemaComparison, root: Root, base: Fragment, head: Fragment): void {
   const pair = pairOf(comparison, readShape(comparison.base, base), readShape(comparison.head, head));
   const { subject, isAlwaysSent } = root;
   const visits: Visit[] = isChanged(pair) ? [{ pair, subject, field: '', isAlwaysSent, outer: undefined }] : [];
@@ -81,7 +63,7 @@ export function compareSchemas(
   // The loop also visits the pairs that are added to the list while it runs.
   for (const visit of visits) {
     visit.pair.isVisited = true;
-    reportAt(root, report, visit);
+    reportAt(root, visit);
     for (const { pair, place } of visit.pair.inner) {
       if (!isChanged(pair) || (visits.length >= manyVisits && pair.isVisited)) continue;
       const count = times.get(pair) ?? 0;
@@ -106,7 +88,7 @@ function isWithin(visit: Visit, pair: SchemaPair): boolean {
   return false;
 }
 
-function reportAt({ operation, where, isError }: Root, report: Report, visit: Visit): void {
+function reportAt({ operation, where, isError, report }: Root, visit: Visit): void {
   const isErrorKey = isError && visit.field === 'error.key';
   for (const { rule, message, field, base, head, only } of visit.pair.findings) {
     if (only === (isErrorKey ? 'no error key' : 'error key') || (only === 'optional' && visit.isAlwaysSent)) continue;
@@ -127,7 +109,7 @@ function compareOnce(pair: SchemaPair): void {
   compareValues(pair);
   compareDiscriminators(pair);
   if (base.variants.length > 0 || head.variants.length > 0) {
-    compareVariants(pair);
+    compareVariants(pair, isSafe);
   } else {
     compareLimits(pair);
     if (base.kinds.includes('object') && head.kinds.includes('object')) compareFields(pair);
@@ -140,7 +122,7 @@ function compareOnce(pair: SchemaPair): void {
 
 /** Whether two schemas, or the schemas inside them, have a finding. */
 function isChanged(pair: SchemaPair): boolean {
-  return leadsTo(pair, pair.comparison.changed, ({ findings }) => findings.length > 0);
+  return leadsTo(pair, 'isChanged', ({ findings }) => findings.length > 0);
 }
 
 /** The maximum depth of calls of isSafe() inside each other. Below this depth, the answer is no. */
@@ -156,27 +138,26 @@ function isSafe(comparison: SchemaComparison, base: Shape, head: Shape): boolean
   depth += 1;
   try {
     const isUnsafe = ({ state, findings }: SchemaPair) => state === 'begun' || findings.some(isSerious);
-    return !leadsTo(pairOf(comparison, base, head), comparison.unsafe, isUnsafe);
+    return !leadsTo(pairOf(comparison, base, head), 'isUnsafe', isUnsafe);
   } finally {
     depth -= 1;
   }
 }
 
 /** Whether a test succeeds for a pair of schemas or for a pair inside it. Remembers each final answer. */
-function leadsTo(root: SchemaPair, answers: Map<SchemaPair, boolean>, test: (pair: SchemaPair) => boolean): boolean {
-  const known = answers.get(root);
-  if (known !== undefined) return known;
+function leadsTo(root: SchemaPair, answer: 'isChanged' | 'isUnsafe', test: (pair: SchemaPair) => boolean): boolean {
+  if (root[answer] !== undefined) return root[answer];
   const visited = new Set([root]);
   // The loop also visits the pairs that are added to the list while it runs.
   for (const pair of visited) {
-    if (answers.get(pair) === false) continue;
+    if (pair[answer] === false) continue;
     compareOnce(pair);
-    if (answers.get(pair) || test(pair)) {
-      if (pair.state === 'compared') answers.set(root, true);
+    if (pair[answer] || test(pair)) {
+      if (pair.state === 'compared') root[answer] = true;
       return true;
     }
     for (const { pair: inside } of pair.inner) visited.add(inside);
   }
-  for (const pair of visited) answers.set(pair, false);
+  for (const pair of visited) pair[answer] = false;
   return false;
 }

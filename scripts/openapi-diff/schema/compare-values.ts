@@ -78,9 +78,8 @@ function compareDefaults(pair: SchemaPair): void {
 
 function compareDeprecation(pair: SchemaPair): void {
   const { base, head } = pair;
-  if (base.isDeprecated === head.isDeprecated) return;
-  if (head.isDeprecated) report(pair, 'deprecated', 'is deprecated');
-  else report(pair, 'deprecation-lifted', 'is no longer deprecated');
+  if (!base.isDeprecated && head.isDeprecated) report(pair, 'deprecated', 'is deprecated');
+  if (base.isDeprecated && !head.isDeprecated) report(pair, 'deprecation-lifted', 'is no longer deprecated');
 }
 
 const types: Pick<Facet, 'rule' | 'verb' | 'text' | 'refuses'> = {

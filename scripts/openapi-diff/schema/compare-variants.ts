@@ -1,12 +1,15 @@
 import { canonicalText } from '../json.ts';
 import { quote } from '../sentence.ts';
-import { pairOf, report, type SchemaPair } from './pair.ts';
+import { pairOf, report, type SchemaComparison, type SchemaPair } from './pair.ts';
 import { readShape } from './read-shape.ts';
 import { isDisjoint, type SchemaReader, type Shape, typesOf } from './shape.ts';
 import { identityOf } from './write-schema.ts';
 
+/** Whether the second schema can replace the first one without an effect on clients. */
+type SafetyTest = (comparison: SchemaComparison, base: Shape, head: Shape) => boolean;
+
 /** Compares the alternatives of two schemas. One of the schemas may have only one alternative. */
-export function compareVariants(pair: SchemaPair): void {
+export function compareVariants(pair: SchemaPair, isSafe: SafetyTest): void {
   const { comparison, direction } = pair;
   const had = variantsOf(comparison.base, pair.base);
   const has = variantsOf(comparison.head, pair.head);
@@ -17,10 +20,12 @@ export function compareVariants(pair: SchemaPair): void {
   const added = has.filter(other => !pairs.some(both => both.other === other));
   // The removal of an alternative makes no difference if the other alternatives include all its values.
   for (const one of removed) {
-    if (direction === 'response' || !isTaken(pair, one, has)) reportVariant(pair, one, 'removed', had);
+    const isTaken = (by: Variant) => !isOtherMark(one, by) && isSafe(comparison, one.shape, by.shape);
+    if (direction === 'response' || !has.some(isTaken)) reportVariant(pair, one, 'removed', had);
   }
   for (const other of added) {
-    if (direction === 'request' || !isTaken(pair, other, had)) reportVariant(pair, other, 'added', had);
+    const isTaken = (by: Variant) => !isOtherMark(other, by) && isSafe(comparison, by.shape, other.shape);
+    if (direction === 'request' || !had.some(isTaken)) reportVariant(pair, other, 'added', had);
   }
 }
 
@@ -33,19 +38,13 @@ interface Variant {
   types: string;
 }
 
-const known = new WeakMap<Shape, Variant[]>();
-
 function variantsOf(reader: SchemaReader, shape: Shape): Variant[] {
-  const listed = known.get(shape);
-  if (listed) return listed;
   const shapes = shape.variants.length > 0 ? shape.variants : [shape];
   const variants = shapes.filter(isMoreThanNull).map(one => {
     const types = typesOf(one.kinds.filter(kind => kind !== 'null')).join();
     return { shape: one, identity: () => identityOf(reader, one), marks: marksOf(reader, one), types };
   });
-  const distinct = variants.filter((one, n) => !variants.slice(0, n).some(other => isSameVariant(one, other)));
-  known.set(shape, distinct);
-  return distinct;
+  return variants.filter((one, n) => !variants.slice(0, n).some(other => isSameVariant(one, other)));
 }
 
 /** Whether a schema allows more than null. Null has its own rules. */
@@ -110,16 +109,6 @@ function isOtherMark(one: Variant, other: Variant): boolean {
 /** Whether no other unmatched alternative has the same type. */
 function isOnly(variant: Variant, among: ReadonlySet<Variant>): boolean {
   return [...among].every(one => one === variant || one.types !== variant.types);
-}
-
-/** Whether another alternative includes all values of an alternative. */
-function isTaken({ comparison }: SchemaPair, variant: Variant, by: readonly Variant[]): boolean {
-  return by.some(other => {
-    if (isOtherMark(variant, other)) return false;
-    return comparison.direction === 'request'
-      ? comparison.isSafe(variant.shape, other.shape)
-      : comparison.isSafe(other.shape, variant.shape);
-  });
 }
 
 function reportVariant(

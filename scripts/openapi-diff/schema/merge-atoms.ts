@@ -145,21 +145,13 @@ function limitsOf(atoms: readonly Atom[], left: readonly Kind[]): Shape['limits'
   return Object.fromEntries(read.filter(([, { length }]) => length > 0));
 }
 
+/** Merges the schemas of array items. Without `items`, `unevaluatedItems` applies to the items after `prefixItems`. */
 function itemsIn(atoms: readonly Atom[], isEvaluated: boolean): Pick<Shape, 'prefixItems' | 'items'> {
-  return { prefixItems: prefixItemsOf(atoms), items: restItemsOf(atoms, isEvaluated) };
-}
-
-/**
- * Returns the schema of the array items after `prefixItems`. Without `items`, `unevaluatedItems` applies to these
- * items.
- */
-function restItemsOf(atoms: readonly Atom[], isEvaluated: boolean): Located[] {
-  if (!isEvaluated || hasAny(atoms, 'items')) return atoms.flatMap(atom => limitsAt(atom, 'items'));
-  return atoms.flatMap(atom => (atom.isOutermost ? limitsAt(atom, 'unevaluatedItems') : []));
-}
-
-function prefixItemsOf(atoms: readonly Atom[]): Fragment[] {
   const lists = atoms.map(atom => ({ listed: itemsOf(childOf(atom, 'prefixItems')), others: limitsAt(atom, 'items') }));
   const length = Math.max(0, ...lists.map(({ listed }) => listed.length));
-  return Array.from({ length }, (_, n) => lists.flatMap(({ listed, others }) => (listed[n] ? [listed[n]] : others)));
+  const prefixItems = Array.from({ length }, (_, n) =>
+    lists.flatMap(({ listed, others }) => (listed[n] ? [listed[n]] : others)),
+  );
+  if (!isEvaluated || hasAny(atoms, 'items')) return { prefixItems, items: lists.flatMap(({ others }) => others) };
+  return { prefixItems, items: atoms.flatMap(atom => (atom.isOutermost ? limitsAt(atom, 'unevaluatedItems') : [])) };
 }

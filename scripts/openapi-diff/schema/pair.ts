@@ -11,12 +11,6 @@ export interface SchemaComparison {
   pairs: Map<Shape, SchemaPair[]>;
   /** The answers of the library jsoncompat by their questions. */
   answers: Map<string, boolean>;
-  /** Whether a pair, or a pair inside it, has a finding. */
-  changed: Map<SchemaPair, boolean>;
-  /** Whether a pair, or a pair inside it, has a breaking or risky finding. */
-  unsafe: Map<SchemaPair, boolean>;
-  /** Whether the second schema can replace the first one without an effect on clients. */
-  isSafe(base: Shape, head: Shape): boolean;
 }
 
 /**
@@ -32,7 +26,11 @@ export interface SchemaPair {
   findings: LocalFinding[];
   inner: { pair: SchemaPair; place: Place }[];
   /** Whether the findings of this pair have already been reported. */
-  isVisited: boolean;
+  isVisited?: boolean;
+  /** Whether this pair, or a pair inside it, has a finding. Undefined if nobody asked yet. */
+  isChanged?: boolean;
+  /** Whether this pair, or a pair inside it, has a breaking or risky finding. Undefined if nobody asked yet. */
+  isUnsafe?: boolean;
 }
 
 /** A finding about a pair of schemas, without the place of the pair in a request or response. */
@@ -96,8 +94,7 @@ export function pairOf(comparison: SchemaComparison, base: Shape, head: Shape): 
   const known = partners.find(pair => pair.head === head);
   if (known) return known;
   const { direction } = comparison;
-  const lists = { findings: [], inner: [] };
-  const pair: SchemaPair = { comparison, direction, base, head, ...lists, state: 'new', isVisited: false };
+  const pair: SchemaPair = { comparison, direction, base, head, findings: [], inner: [], state: 'new' };
   partners.push(pair);
   comparison.pairs.set(base, partners);
   return pair;
