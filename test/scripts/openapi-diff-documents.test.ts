@@ -9,6 +9,7 @@ import {
   operationWith,
   received,
   sent,
+  testVerdicts,
   verdictOf,
 } from './openapi-pair.ts';
 
@@ -48,39 +49,47 @@ test('openapi-diff finds no change between an OpenAPI 3.0 document and its trans
   expect(changesBetween(head ?? {}, { ...base, openapi: '3.0.3' })).toEqual([]);
 });
 
-test('openapi-diff compares the QUERY method and the streamed items of OpenAPI 3.2', () => {
-  const stream = (itemSchema: Json) => ({
-    responses: { 200: { description: 'Done.', content: { 'text/event-stream': { itemSchema } } } },
-  });
-  const document = (item: JsonObject) => ({ ...documentWith({ paths: { '/a': item } }), openapi: '3.2.0' });
-  expect(changesBetween(document({ query: stream(string) }), document({ query: stream({ type: 'integer' }) }))).toEqual(
-    ['breaking response-type-widened'],
-  );
-  const custom = document({ additionalOperations: { COPY: stream(string) } });
-  expect(changesBetween(custom, document({}))).toEqual(['breaking operation-removed']);
+const withItem = (item: JsonObject) => ({ ...documentWith({ paths: { '/a': item } }), openapi: '3.2.0' });
+const stream = (type: string) => ({
+  responses: { 200: { description: 'Done.', content: { 'text/event-stream': { itemSchema: { type } } } } },
 });
-
-test('openapi-diff follows a reference to an anchor', () => {
-  const schemas = (type: string) => ({ Name: { $anchor: 'name', type } });
-  const pair = received(object({ a: { $ref: '#name' } }), object({ a: { $ref: '#name' } }), {
-    base: schemas('string'),
-    head: schemas('integer'),
-  });
-  expect(verdictOf(pair)).toEqual(['breaking response-type-widened']);
-});
-
-test('openapi-diff finds no change if a part of the paths moves into the URLs of the servers', () => {
-  const get = { get: answer(string) };
-  const base = documentWith({ servers: [{ url: 'https://a.example' }], paths: { '/v1/a': get } });
-  const head = documentWith({ servers: [{ url: 'https://a.example/v1/' }], paths: { '/a': get } });
-  expect([verdictOf({ base, head }), verdictOf({ base: head, head: base })]).toEqual([[], []]);
-});
-
-test('openapi-diff reports a new version in the URLs of the servers as breaking', () => {
-  const get = { get: answer(string) };
-  const at = (url: string) => documentWith({ servers: [{ url }], paths: { '/a': get } });
-  const verdicts = verdictOf({ base: at('https://a.example/v1'), head: at('https://a.example/v2') });
-  expect(verdicts).toEqual(['breaking server-removed', 'additive server-added']);
+const anchored = (type: string) => ({ Name: { $anchor: 'name', type } });
+const serverAt = (url: string, path: string) =>
+  documentWith({ servers: [{ url }], paths: { [path]: { get: answer(string) } } });
+testVerdicts({
+  'breaking response-type-widened': {
+    'another type of the streamed items of the method QUERY (OpenAPI 3.2)': {
+      base: withItem({ query: stream('string') }),
+      head: withItem({ query: stream('integer') }),
+    },
+    'another type of a schema that a reference names by its anchor': received(
+      object({ a: { $ref: '#name' } }),
+      object({ a: { $ref: '#name' } }),
+      { base: anchored('string'), head: anchored('integer') },
+    ),
+  },
+  'breaking operation-removed': {
+    'a removed method with another name (OpenAPI 3.2)': {
+      base: withItem({ additionalOperations: { COPY: stream('string') } }),
+      head: withItem({}),
+    },
+  },
+  'no change': {
+    'a part of the paths that moves into the URLs of the servers': {
+      base: serverAt('https://a.example', '/v1/a'),
+      head: serverAt('https://a.example/v1/', '/a'),
+    },
+    'a part of the URLs of the servers that moves into the paths': {
+      base: serverAt('https://a.example/v1/', '/a'),
+      head: serverAt('https://a.example', '/v1/a'),
+    },
+  },
+  'breaking server-removed, additive server-added': {
+    'a new version in the URLs of the servers': {
+      base: serverAt('https://a.example/v1', '/a'),
+      head: serverAt('https://a.example/v2', '/a'),
+    },
+  },
 });
 
 test('openapi-diff compares 400 changed schemas that refer to each other in less than 15 seconds, and reports each change', () => {

@@ -6,10 +6,7 @@ import { documentWith, type JsonObject, object, received } from './openapi-pair.
 const string = { type: 'string' };
 const pair = received(object({ 'a!': string, b: { enum: ['x'] } }), object({ b: { enum: ['x', 'y'] }, c: string }));
 const headText = JSON.stringify(pair.head, null, 2);
-const difference = compareDocuments(
-  parseDocument('old.json', JSON.stringify(pair.base)),
-  parseDocument('new.json', headText),
-);
+const difference = compare(pair.base, pair.head);
 const at = '#/paths/~1things/post/responses/200/content/application~1json/schema';
 
 function compare(base: JsonObject, head: JsonObject) {
@@ -73,14 +70,7 @@ test('the Markdown format of openapi-diff shows breaking changes first and folds
   expect(text).toMatch(
     /^<!-- openapi-diff -->\n## API changes\n\n1 breaking, 1 risky, 1 additive: `old.json` → `new.json`\n/,
   );
-  const [breaking, risky, additive] = [
-    '### 🛑 Breaking',
-    '### ⚠️ Risky',
-    '<details><summary>✅ Additive (1)</summary>',
-  ].map(heading => text.indexOf(heading));
-  expect(breaking).toBeGreaterThan(0);
-  expect(risky).toBeGreaterThan(breaking ?? 0);
-  expect(additive).toBeGreaterThan(risky ?? 0);
+  expect(text).toMatch(/### 🛑 Breaking\n.*### ⚠️ Risky\n.*<details><summary>✅ Additive \(1\)<\/summary>/s);
   expect(text).toContain(
     '- **response-field-removed**: `a` is gone. Stop reading the field.\n  - `POST /things: response 200, a`\n',
   );
@@ -126,9 +116,7 @@ test('the GitHub format of openapi-diff annotates a document from a URL without 
 test('the JUnit format of openapi-diff reports a breaking change as a failure, and other changes as passed', () => {
   const text = formats.junit(difference);
   expect(text).toContain('<testsuites tests="3" failures="1" skipped="0">');
-  expect(
-    text.match(/<testcase classname="breaking\.response-field-removed"[^>]*><failure message="`a` is gone\./),
-  ).not.toBeNull();
+  expect(text).toMatch(/<testcase classname="breaking\.response-field-removed"[^>]*><failure message="`a` is gone\./);
   expect(text.match(/<system-out>/g)).toHaveLength(2);
   expect(formats.junit(compare(documentWith({}), documentWith({})))).toContain('tests="1" failures="0"');
 });
@@ -140,23 +128,15 @@ test('the JUnit format of openapi-diff escapes names from the OpenAPI documents'
   expect(text).not.toContain('\u0001');
 });
 
-test('openapi-diff finds the lines of JSON pointers in a YAML document', () => {
-  const line = linesOf('# A comment.\na:\n  - b: 1\n    c:\n      d: [1,\n        2]\n');
-  expect(['#/a', '#/a/0/c', '#/a/0/c/d/1', '#/x'].map(line)).toEqual([2, 4, 6, 2]);
-});
-
-const text = '{\n  "a~/b": [1, {"x": "}\\"",\n    "c": [[2],\n 3]}],\n  "d": {}\n}';
+const yaml = '# A comment.\na:\n  - b: 1\n    c:\n      d: [1,\n        2]\n';
+const json = '{\n  "a~/b": [1, {"x": "}\\"",\n    "c": [[2],\n 3]}],\n  "d": {}\n}';
 test.each([
-  ['#', 1],
-  ['#/a~0~1b', 2],
-  ['#/a~0~1b/1/x', 2],
-  ['#/a~0~1b/1/c', 3],
-  ['#/a~0~1b/1/c/1', 4],
-  ['#/d', 5],
-  ['#/d/not/there', 5],
-  ['#/nor/this', 1],
-])('openapi-diff finds the JSON pointer %s at line %d of the document', (pointer, line) => {
-  expect(linesOf(text)(pointer)).toBe(line);
+  ['a YAML document', yaml, { '#/a': 2, '#/a/0/c': 4, '#/a/0/c/d/1': 6, '#/x': 2 }],
+  ['a JSON document', json, { '#': 1, '#/a~0~1b': 2, '#/a~0~1b/1/x': 2, '#/a~0~1b/1/c': 3, '#/a~0~1b/1/c/1': 4 }],
+  ['a JSON document, or of their parents,', json, { '#/d': 5, '#/d/not/there': 5, '#/nor/this': 1 }],
+])('openapi-diff finds the lines of the targets of JSON pointers in %s', (_, text, lines) => {
+  const lineOf = linesOf(text);
+  expect(Object.fromEntries(Object.keys(lines).map(pointer => [pointer, lineOf(pointer)]))).toEqual(lines);
 });
 
 test.each<[string, Partial<Record<'breaking' | 'risky' | 'additive', number>>]>([

@@ -342,7 +342,10 @@ const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` });
 const returning = (schema: JsonObject) => ({ get: { responses: { 200: answer(json(schema)) } } });
 const board = (author: JsonObject): JsonObject =>
   documentWith({
-    paths: { '/b': returning({ type: 'array', items: ref('Idea') }), '/a': returning(ref('Idea')) },
+    paths: {
+      '/b': returning({ type: 'array', items: ref('Idea') }),
+      '/a': returning(object({ idea: ref('Idea'), target: ref('Idea') })),
+    },
     components: { schemas: { Idea: object({ 'id!': string, 'author!': ref('Author') }), Author: author } },
   });
 
@@ -357,7 +360,8 @@ test('openapi-diff reports a change of a component once, with all its places in 
       base: '#/components/schemas/Author/properties/name',
       head: '#/components/schemas/Author/properties/name',
       places: [
-        expect.objectContaining({ operation: 'GET /a', where: 'response 200', field: 'author.name' }),
+        expect.objectContaining({ operation: 'GET /a', where: 'response 200', field: 'idea.author.name' }),
+        expect.objectContaining({ operation: 'GET /a', where: 'response 200', field: 'target.author.name' }),
         expect.objectContaining({ operation: 'GET /b', where: 'response 200', field: '[].author.name' }),
       ],
     },

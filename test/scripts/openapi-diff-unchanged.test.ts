@@ -19,6 +19,10 @@ const dog = object({ 'kind!': { const: 'dog' } });
 const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` });
 
 const both = (schemas: JsonObject) => ({ base: schemas, head: schemas });
+const nullable = { type: ['string', 'null'] };
+const open = object({ a: string });
+const closed = object({ a: string }, { additionalProperties: false });
+const list = (...items: Json[]) => ({ anyOf: [...items, { type: 'array', items: ref('Tree') }] });
 
 /** Two notations of the same schema, by their difference. */
 const writings: Record<string, [base: Json, head: Json, schemas?: { base?: JsonObject; head?: JsonObject }]> = {
@@ -27,7 +31,7 @@ const writings: Record<string, [base: Json, head: Json, schemas?: { base?: JsonO
     { required: ['b', 'a'], properties: { b: integer, a: string }, type: 'object' },
   ],
   'with its values in another order': [{ enum: ['x', 'y', null] }, { enum: [null, 'y', 'x'] }],
-  'with its types in another order': [{ type: ['string', 'null'] }, { type: ['null', 'string'] }],
+  'with its types in another order': [nullable, { type: ['null', 'string'] }],
   'with its alternatives in another order': [{ oneOf: [cat, dog] }, { oneOf: [dog, cat] }],
   'with its alternatives by anyOf instead of oneOf': [{ oneOf: [cat, dog] }, { anyOf: [cat, dog] }],
   'as a component in place of an inline schema': [
@@ -50,17 +54,14 @@ const writings: Record<string, [base: Json, head: Json, schemas?: { base?: JsonO
     object({ a: { allOf: [ref('Cat')], description: 'Meows.' } }),
     both({ Cat: cat }),
   ],
-  'merged in place of allOf': [
-    { allOf: [object({ 'a!': string }), object({ 'b!': string })] },
-    object({ 'a!': string, 'b!': string }),
-  ],
+  'merged in place of allOf': [{ allOf: [open, object({ 'b!': string })] }, object({ a: string, 'b!': string })],
   'with merged bounds in place of allOf': [
     object({ a: { allOf: [{ type: 'string', maxLength: 9 }, { maxLength: 5 }] } }),
     object({ a: { type: 'string', maxLength: 5 } }),
   ],
   'with a constant as a list of one value': [{ const: 'x' }, { enum: ['x'] }],
   'with constants as a list of values': [{ oneOf: [{ const: 'x' }, { const: 'y', title: 'Y' }] }, { enum: ['x', 'y'] }],
-  'with null as an alternative': [{ type: ['string', 'null'] }, { anyOf: [string, { type: 'null' }] }],
+  'with null as an alternative': [nullable, { anyOf: [string, { type: 'null' }] }],
   'with null as an alternative of a component': [
     object({ a: { anyOf: [ref('Cat'), { type: 'null' }] } }),
     object({ a: { oneOf: [{ type: 'null' }, cat] } }),
@@ -71,31 +72,23 @@ const writings: Record<string, [base: Json, head: Json, schemas?: { base?: JsonO
   'with one alternative only': [{ anyOf: [string] }, string],
   'with alternatives in alternatives': [{ anyOf: [cat, { anyOf: [dog, string] }] }, { anyOf: [cat, dog, string] }],
   'of any value, as true or as an empty schema': [object({ a: true }), object({ a: {} })],
-  'with additional fields, explicit or implicit': [
-    object({ a: string }, { additionalProperties: true }),
-    object({ a: string }),
-  ],
-  'that is closed by either keyword': [
-    object({ a: string }, { additionalProperties: false }),
-    object({ a: string }, { unevaluatedProperties: false }),
-  ],
+  'with additional fields, explicit or implicit': [{ ...open, additionalProperties: true }, open],
+  'that is closed by either keyword': [closed, { ...open, unevaluatedProperties: false }],
   'that is closed around a reference': [
     object({ a: string, b: string }, { additionalProperties: false }),
-    { allOf: [object({ a: string }), object({ b: string })], unevaluatedProperties: false },
+    { allOf: [open, object({ b: string })], unevaluatedProperties: false },
   ],
   'of an integer above 0 or from 1': [
-    { type: 'integer', exclusiveMinimum: 0 },
-    { type: 'integer', minimum: 1 },
+    { ...integer, exclusiveMinimum: 0 },
+    { ...integer, minimum: 1 },
   ],
   'with bounds without an effect': [string, { type: 'string', minLength: 0, uniqueItems: false, maximum: 3 }],
   'with other descriptions': [
-    object({ a: string }),
-    {
-      ...object({ a: { type: 'string', description: 'An a.', examples: ['x'] } }),
-      title: 'A',
-      $comment: 'None.',
-      'x-order': 1,
-    },
+    open,
+    object(
+      { a: { ...string, description: 'An a.', examples: ['x'] } },
+      { title: 'A', $comment: 'None.', 'x-order': 1 },
+    ),
   ],
   'that is recursive and unfolded once': [
     ref('Tree'),
@@ -105,10 +98,7 @@ const writings: Record<string, [base: Json, head: Json, schemas?: { base?: JsonO
   'that is recursive through alternatives': [
     ref('Tree'),
     ref('Tree'),
-    {
-      base: { Tree: { anyOf: [string, { type: 'array', items: ref('Tree') }, ref('Tree')] } },
-      head: { Tree: { anyOf: [{ type: 'array', items: ref('Tree') }, string] } },
-    },
+    { base: { Tree: list(ref('Tree'), string) }, head: { Tree: list(string) } },
   ],
   'with an unchanged keyword without a rule': [
     { type: 'object', patternProperties: { '^x-': string }, propertyNames: { maxLength: 9 } },
@@ -127,16 +117,25 @@ test.each(Object.entries(writings))('openapi-diff reports no change for an equiv
 
 const page = { name: 'page', in: 'query', schema: integer };
 const limit = { name: 'limit', in: 'query', schema: integer };
-const body = { content: { 'application/json': { schema: string } } };
+const parameters = (base: Json[], head: Json[]) => operations({ parameters: base }, { parameters: head });
+const header = (name: string) => ({ name, in: 'header', schema: string });
+const done = { 200: { description: 'Done.' } };
+const refused = { description: 'No.', content: { 'application/json': { schema: string } } };
+const body = (type: string) => ({ content: { [type]: { schema: string } } });
+const response = (name: string) => ({ description: 'Done.', headers: { [name]: { schema: string } } });
 const components = {
   parameters: { Page: page },
-  headers: { Etag: { schema: string } },
-  responses: { Done: { description: 'Done.', headers: { ETag: { schema: string } } } },
-  requestBodies: { Body: body },
+  responses: { Done: response('ETag') },
+  requestBodies: { Body: body('application/json') },
+  pathItems: { Read: { get: { responses: done } } },
 };
 const path = (item: JsonObject): JsonObject => documentWith({ paths: { '/things': item }, components });
-const done = { 200: { description: 'Done.' } };
 const bearer = { type: 'http', scheme: 'bearer' };
+const key = (name: string) => ({ type: 'apiKey', in: 'header', name });
+const schemes = (securitySchemes: JsonObject, others: JsonObject = {}) => ({
+  components: { securitySchemes },
+  ...others,
+});
 
 testVerdicts({
   'no change': {
@@ -147,7 +146,7 @@ testVerdicts({
         { info: { title: 'Another', version: '2.0.0' }, tags: [{ name: 'E' }], 'x-else': true },
       ),
     },
-    'parameters in another order': operations({ parameters: [page, limit] }, { parameters: [limit, page] }),
+    'parameters in another order': parameters([page, limit], [limit, page]),
     'a parameter at the path in place of the operation': {
       base: path({ get: { parameters: [page], responses: done } }),
       head: path({ parameters: [page], get: { responses: done } }),
@@ -158,11 +157,7 @@ testVerdicts({
     },
     'a parameter, a response and a body as components': {
       base: path({
-        post: {
-          parameters: [page],
-          requestBody: body,
-          responses: { 200: { description: 'Done.', headers: { etag: { schema: string } } } },
-        },
+        post: { parameters: [page], requestBody: body('application/json'), responses: { 200: response('etag') } },
       }),
       head: path({
         post: {
@@ -172,66 +167,42 @@ testVerdicts({
         },
       }),
     },
-    'explicit default values': operations(
-      { parameters: [page] },
-      { parameters: [{ ...page, required: false, style: 'form', explode: true, deprecated: false }] },
+    'explicit default values': parameters(
+      [page],
+      [{ ...page, required: false, style: 'form', explode: true, deprecated: false }],
     ),
-    'the name of a header in another case': operations(
-      { parameters: [{ name: 'If-None-Match', in: 'header', schema: string }] },
-      { parameters: [{ name: 'if-none-match', in: 'header', schema: string }] },
-    ),
+    'the name of a header in another case': parameters([header('If-None-Match')], [header('if-none-match')]),
     'another notation of a media type': operations(
-      { requestBody: { content: { 'application/json; charset=utf-8': { schema: string } } } },
-      { requestBody: { content: { 'Application/JSON': { schema: string } } } },
+      { requestBody: body('application/json; charset=utf-8') },
+      { requestBody: body('Application/JSON') },
     ),
     'security in another order or with another name': {
       base: operationWith(
         { security: [{ a: [], b: [] }, { c: [] }] },
-        {
-          components: {
-            securitySchemes: {
-              a: bearer,
-              b: { type: 'apiKey', in: 'header', name: 'X-Key' },
-              c: { type: 'mutualTLS' },
-            },
-          },
-        },
+        schemes({ a: bearer, b: key('X-Key'), c: { type: 'mutualTLS' } }),
       ),
       head: operationWith(
         { security: [{ c: [] }, { key: [], token: [] }] },
-        {
-          components: {
-            securitySchemes: {
-              token: { ...bearer, description: 'It.' },
-              key: { type: 'apiKey', in: 'header', name: 'x-key' },
-              c: { type: 'mutualTLS' },
-            },
-          },
-        },
+        schemes({ token: { ...bearer, description: 'It.' }, key: key('x-key'), c: { type: 'mutualTLS' } }),
       ),
     },
     'either notation of no security': operations({ security: [] }, { security: [{}] }),
     'security at the operation in place of the document': {
-      base: operationWith({ security: [{ a: [] }] }, { components: { securitySchemes: { a: bearer } } }),
-      head: operationWith({}, { security: [{ a: [] }], components: { securitySchemes: { a: bearer } } }),
+      base: operationWith({ security: [{ a: [] }] }, schemes({ a: bearer })),
+      head: operationWith({}, schemes({ a: bearer }, { security: [{ a: [] }] })),
     },
     'the explicit default server': { base: operationWith({}), head: operationWith({}, { servers: [{ url: '/' }] }) },
     'an additional error that its class covers': operations(
-      { responses: { ...done, '4XX': { description: 'No.', ...body } } },
-      {
-        responses: { ...done, '4XX': { description: 'No.', ...body }, 404: { description: 'Not here.', ...body } },
-      },
+      { responses: { ...done, '4XX': refused } },
+      { responses: { ...done, '4XX': refused, 404: { ...refused, description: 'Not here.' } } },
     ),
     'a class of statuses that is replaced by its statuses': operations(
-      { responses: { '2XX': { description: 'Done.' }, default: { description: 'No.' } } },
-      { responses: { 200: { description: 'Done.' }, '4XX': { description: 'No.' }, 503: { description: 'No.' } } },
+      { responses: { '2XX': { description: 'Done.' }, default: refused } },
+      { responses: { ...done, '4XX': refused, 503: refused } },
     ),
     'a path with a reference to its operations and parameters beside it': {
-      base: documentWith({ paths: { '/a': { parameters: [limit], get: { responses: done } } } }),
-      head: documentWith({
-        paths: { '/a': { $ref: '#/components/pathItems/a', parameters: [limit] } },
-        components: { pathItems: { a: { get: { responses: done } } } },
-      }),
+      base: path({ parameters: [limit], get: { responses: done } }),
+      head: path({ $ref: '#/components/pathItems/Read', parameters: [limit] }),
     },
   },
 });

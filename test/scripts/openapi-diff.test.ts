@@ -32,28 +32,6 @@ test('openapi-diff finds no change between the OpenAPI document of the server an
   expect(changesAfter(() => {})).toEqual([]);
 });
 
-test('openapi-diff reports a renamed field of an idea as removed and added, and lists the operations that return ideas', () => {
-  const changes = changesAfter(({ components: { schemas } }) => {
-    const { score, ...others } = schemas.Idea.properties;
-    schemas.Idea.properties = { ...others, points: score };
-    schemas.Idea.required = [...schemas.Idea.required.filter((name: string) => name !== 'score'), 'points'];
-  });
-  expect(rulesOf(changes)).toEqual(['breaking response-field-removed', 'additive response-field-added']);
-  const places = changes[0]?.places.map(({ operation, where, field }) => [operation, where, field].join(' › '));
-  expect(places).toEqual(
-    expect.arrayContaining([
-      'GET /api/v1/ideas › response 200 › data[].score',
-      'POST /api/v1/ideas › response 201 › score',
-      'POST /api/v1/ideas/{id}/merge › response 200 › idea.score',
-      'POST /api/v1/ideas/{id}/merge › response 200 › target.score',
-    ]),
-  );
-  expect(changes[0]).toMatchObject({
-    base: '#/components/schemas/Idea/properties/score',
-    head: '#/components/schemas/Idea',
-  });
-});
-
 test('openapi-diff reports a removed error key as breaking for the operation that had the key', () => {
   const changes = changesAfter(({ components: { schemas } }) => {
     const { key } = schemas.CreateIdeaError423.properties.error.properties;
@@ -204,13 +182,7 @@ test('openapi-release requires a version increase that matches the changes of th
   }
 });
 
-const withSchema = (schema: Json) => ({
-  ...documentWith({
-    paths: {
-      '/a': { get: { responses: { 200: { description: 'A.', content: { 'application/json': { schema } } } } } },
-    },
-  }),
-});
+const withSchema = (schema: Json) => received(schema, schema).base;
 test.each<[string, unknown, RegExp]>([
   ['OpenAPI 4.0', { openapi: '4.0.0', paths: {} }, /^x is OpenAPI 4\.0\.0: only 3\.0, 3\.1 and 3\.2 are supported$/],
   ['Swagger', { swagger: '2.0' }, /^x is not an OpenAPI 3 document: it is Swagger 2\.0$/],
@@ -231,9 +203,6 @@ test.each<[string, unknown, RegExp]>([
   ['a reference to another file', withSchema({ $ref: 'a.json#/A' }), /leads out of the document: bundle it/],
   ['a list in place of a schema', withSchema([]), /^x: there is no schema at #\/paths\/.*\/schema$/],
 ])('openapi-diff rejects this input: %s', (_, value, message) => {
-  const compare = () => {
-    const document = parseDocument('x', JSON.stringify(value));
-    compareDocuments(document, parseDocument('y', JSON.stringify(withSchema({ type: 'string' }))));
-  };
-  expect(compare).toThrow(message);
+  const head = parseDocument('y', JSON.stringify(withSchema({ type: 'string' })));
+  expect(() => compareDocuments(parseDocument('x', JSON.stringify(value)), head)).toThrow(message);
 });
