@@ -7,10 +7,9 @@ import {
   type JsonObject,
   object,
   operationWith,
+  type Pair,
   received,
-  sent,
   testVerdicts,
-  verdictOf,
 } from './openapi-pair.ts';
 
 const string = { type: 'string' };
@@ -49,67 +48,42 @@ test('openapi-diff finds no change between an OpenAPI 3.0 document and its trans
   expect(changesBetween(head ?? {}, { ...base, openapi: '3.0.3' })).toEqual([]);
 });
 
-const withItem = (item: JsonObject) => ({ ...documentWith({ paths: { '/a': item } }), openapi: '3.2.0' });
+const items = (base: JsonObject, head: JsonObject): Pair => ({
+  base: { ...documentWith({ paths: { '/a': base } }), openapi: '3.2.0' },
+  head: { ...documentWith({ paths: { '/a': head } }), openapi: '3.2.0' },
+});
 const stream = (type: string) => ({
   responses: { 200: { description: 'Done.', content: { 'text/event-stream': { itemSchema: { type } } } } },
 });
 const anchored = (type: string) => ({ Name: { $anchor: 'name', type } });
+const toAnchor = object({ a: { $ref: '#name' } });
 const serverAt = (url: string, path: string) =>
-  documentWith({ servers: [{ url }], paths: { [path]: { get: answer(string) } } });
+  documentWith({ servers: [{ url: `https://a.example${url}` }], paths: { [path]: { get: answer(string) } } });
 testVerdicts({
   'breaking response-type-widened': {
-    'another type of the streamed items of the method QUERY (OpenAPI 3.2)': {
-      base: withItem({ query: stream('string') }),
-      head: withItem({ query: stream('integer') }),
-    },
-    'another type of a schema that a reference names by its anchor': received(
-      object({ a: { $ref: '#name' } }),
-      object({ a: { $ref: '#name' } }),
-      { base: anchored('string'), head: anchored('integer') },
+    'another type of the streamed items of the method QUERY (OpenAPI 3.2)': items(
+      { query: stream('string') },
+      { query: stream('integer') },
     ),
+    'another type of a schema that a reference names by its anchor': received(toAnchor, toAnchor, {
+      base: anchored('string'),
+      head: anchored('integer'),
+    }),
   },
   'breaking operation-removed': {
-    'a removed method with another name (OpenAPI 3.2)': {
-      base: withItem({ additionalOperations: { COPY: stream('string') } }),
-      head: withItem({}),
-    },
+    'a removed method with another name (OpenAPI 3.2)': items({ additionalOperations: { COPY: stream('string') } }, {}),
   },
   'no change': {
     'a part of the paths that moves into the URLs of the servers': {
-      base: serverAt('https://a.example', '/v1/a'),
-      head: serverAt('https://a.example/v1/', '/a'),
+      base: serverAt('', '/v1/a'),
+      head: serverAt('/v1/', '/a'),
     },
     'a part of the URLs of the servers that moves into the paths': {
-      base: serverAt('https://a.example/v1/', '/a'),
-      head: serverAt('https://a.example', '/v1/a'),
+      base: serverAt('/v1/', '/a'),
+      head: serverAt('', '/v1/a'),
     },
   },
   'breaking server-removed, additive server-added': {
-    'a new version in the URLs of the servers': {
-      base: serverAt('https://a.example/v1', '/a'),
-      head: serverAt('https://a.example/v2', '/a'),
-    },
+    'a new version in the URLs of the servers': { base: serverAt('/v1', '/a'), head: serverAt('/v2', '/a') },
   },
-});
-
-test('openapi-diff compares 400 changed schemas that refer to each other in less than 15 seconds, and reports each change', () => {
-  const schemas = (added: JsonObject) =>
-    Object.fromEntries(
-      Array.from({ length: 400 }, (_, n) => {
-        const others = [1, 7, 31].map((step): [string, Json] => {
-          const $ref = `#/components/schemas/S${(n * 3 + step) % 400}`;
-          return [`s${step}`, step === 7 ? { anyOf: [string, { $ref }] } : { $ref }];
-        });
-        return [`S${n}`, object({ 'kind!': { const: `S${n}` }, ...Object.fromEntries(others), ...added })];
-      }),
-    );
-  const ref = { $ref: '#/components/schemas/S0' };
-  const started = performance.now();
-  expect(verdictOf(sent(ref, ref, { base: schemas({}), head: schemas({ 'b!': string }) }))).toEqual(
-    Array.from({ length: 400 }, () => 'breaking request-field-required'),
-  );
-  expect(verdictOf(sent(ref, ref, { base: schemas({}), head: schemas({ b: string }) }))).toEqual(
-    Array.from({ length: 400 }, () => 'additive request-field-added'),
-  );
-  expect(performance.now() - started).toBeLessThan(15_000);
 });

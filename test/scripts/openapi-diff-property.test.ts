@@ -59,19 +59,10 @@ const { pair } = fc.letrec<Record<Kind, Schemas>>(tie => ({
       ),
       closed: fc.tuple(fc.boolean(), fc.boolean()),
     })
-    .map(({ fields, closed }) => {
-      const list = Object.entries(fields);
-      return {
-        base: objectOf(
-          list.map(([name, { schemas, base }]) => [name, schemas.base, base]),
-          closed[0],
-        ),
-        head: objectOf(
-          list.map(([name, { schemas, base, head }]) => [name, schemas.head, head ?? base]),
-          closed[1],
-        ),
-      };
-    }),
+    .map(({ fields, closed }) => ({
+      base: objectOf(fields, 'base', closed[0]),
+      head: objectOf(fields, 'head', closed[1]),
+    })),
   array: tie('pair').map(({ base, head }) => ({
     base: { type: 'array', items: base },
     head: { type: 'array', items: head },
@@ -88,12 +79,20 @@ const { pair } = fc.letrec<Record<Kind, Schemas>>(tie => ({
     .map(([one, other]) => ({ base: { allOf: [one.base, other.base] }, head: { allOf: [one.head, other.head] } })),
 }));
 
-function objectOf(fields: [name: string, schema: Json, presence: Presence][], isClosed: boolean): JsonObject {
-  const present = fields.filter(([, , one]) => one !== 'absent');
+/** A field of an object. If its presence in the head document is undefined, it is as in the base document. */
+interface Field {
+  schemas: Schemas;
+  base: Presence;
+  head: Presence | undefined;
+}
+
+function objectOf(fields: Record<string, Field>, side: 'base' | 'head', isClosed: boolean): JsonObject {
+  const presenceOf = (field: Field) => field[side] ?? field.base;
+  const present = Object.entries(fields).filter(([, field]) => presenceOf(field) !== 'absent');
   return {
     type: 'object',
-    properties: Object.fromEntries(present.map(([name, schema]) => [name, schema])),
-    required: present.filter(([, , one]) => one === 'required').map(([name]) => name),
+    properties: Object.fromEntries(present.map(([name, { schemas }]) => [name, schemas[side]])),
+    required: present.filter(([, field]) => presenceOf(field) === 'required').map(([name]) => name),
     ...(isClosed ? { additionalProperties: false } : {}),
   };
 }

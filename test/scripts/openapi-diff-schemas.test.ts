@@ -7,9 +7,8 @@ type Change = [base: JsonObject, head: JsonObject, components?: { base: JsonObje
 
 const string = { type: 'string' };
 const integer = { type: 'integer' };
-const cat = object({ 'kind!': { const: 'cat' }, lives: integer });
-const dog = object({ 'kind!': { const: 'dog' } });
-const bird = object({ 'kind!': { const: 'bird' } });
+const petOf = (kind: string, fields: JsonObject = {}) => object({ 'kind!': { const: kind }, ...fields });
+const [cat, dog, bird] = [petOf('cat', { lives: integer }), petOf('dog'), petOf('bird')];
 
 const either = { type: ['string', 'integer'] };
 const ab = object({ a: string, b: string });
@@ -38,6 +37,7 @@ const pets = (mapping: JsonObject, names = ['A', 'B']): JsonObject => ({
   oneOf: names.map(ref),
   discriminator: { ...kinds, mapping },
 });
+const pair = { oneOf: [cat, dog] };
 const mapped = (base: JsonObject, head: JsonObject): Change => [base, head, { base: schemas, head: schemas }];
 
 /** The changes that only loosen a limit. */
@@ -125,7 +125,7 @@ const rows = rowsOf({
     {
       'a map field that gets its own property with another type': [
         map(integer),
-        object({ total: string }, { additionalProperties: integer }),
+        object({ total: string }, map(integer)),
       ],
     },
   'breaking request-field-removed / no change': {
@@ -135,19 +135,13 @@ const rows = rowsOf({
     'a field that becomes writeOnly': [ab, object({ a: string, b: { ...string, writeOnly: true } })],
   },
   'no change / additive response-field-added': {
-    'a new required readOnly field': [
-      object({ a: string }),
-      object({ a: string, 'b!': { ...string, readOnly: true } }),
-    ],
+    'a new required readOnly field': [object({}), object({ 'a!': { ...string, readOnly: true } })],
   },
   'breaking request-type-narrowed / breaking response-type-widened': {
     'another type': field(string, integer),
     'another type of the items': [list(string), list(integer)],
     'another type of a tuple item': tuple([string, integer], [string, string]),
-    'another type of a field of one alternative': alternatives(
-      [cat, dog],
-      [dog, object({ 'kind!': { const: 'cat' }, lives: string })],
-    ),
+    'another type of a field of one alternative': alternatives([cat, dog], [dog, petOf('cat', { lives: string })]),
   },
   'breaking request-type-narrowed / additive response-type-narrowed': {
     'a removed type': field(either, string),
@@ -156,9 +150,7 @@ const rows = rowsOf({
   },
   'additive request-null-added / breaking response-null-added': {
     'a new null as a type': field(string, { type: ['string', 'null'] }),
-    'a new null as an alternative': field(object({ 'b!': string }), {
-      anyOf: [object({ 'b!': string }), { type: 'null' }],
-    }),
+    'a new null as an alternative': field(ab, { anyOf: [ab, { type: 'null' }] }),
     'a new null as a value': field(onlyX, { type: ['string', 'null'], enum: ['x', null] }),
     'another type of the fields of a pattern': [pattern('string'), pattern('string', 'null')],
   },
@@ -214,22 +206,19 @@ const rows = rowsOf({
   },
   'additive request-variant-added / breaking response-variant-introduced': {
     'a new alternative beside one': [cat, { oneOf: [cat, dog] }],
-    'a new alternative that may match together with the other': [
-      object({ a: string }),
-      { oneOf: [object({ a: string }), object({ 'b!': string })] },
-    ],
+    'a new alternative that may match together with the other': [ab, { oneOf: [ab, object({ 'c!': string })] }],
   },
   'breaking request-variant-removed / additive response-variant-removed': {
     'a removed alternative': alternatives([cat, dog, bird], [bird, cat]),
     'a removed discriminator with only one remaining alternative': [
-      { oneOf: [cat, dog], discriminator: kinds },
-      { oneOf: [cat], discriminator: kinds },
+      { ...pair, discriminator: kinds },
+      { oneOf: [cat] },
     ],
   },
   'breaking request-discriminator-changed / breaking response-discriminator-changed': {
     'alternatives with another discriminator field': [
-      { oneOf: [cat, dog], discriminator: kinds },
-      { oneOf: [cat, dog], discriminator: { propertyName: 'type' } },
+      { ...pair, discriminator: kinds },
+      { ...pair, discriminator: { propertyName: 'type' } },
     ],
     'a changed discriminator of a base schema': mapped(
       { type: 'object', discriminator: { propertyName: 'kind', mapping: { a } } },
@@ -244,17 +233,14 @@ const rows = rowsOf({
     'a pair of discriminator values with another schema': mapped(pets({ a, b }), pets({ a: b, b: a })),
   },
   'risky discriminator-removed / risky discriminator-removed': {
-    'alternatives without their former discriminator': [
-      { oneOf: [cat, dog], discriminator: kinds },
-      { oneOf: [cat, dog] },
-    ],
+    'alternatives without their former discriminator': [{ ...pair, discriminator: kinds }, pair],
   },
   'breaking request-default-changed / risky response-default-changed': {
     'a changed default': field(withDefault('x'), withDefault('y')),
     'a removed default': field(withDefault('x'), string),
   },
   'no change / no change': {
-    'a changed default of a required field, which clients always send': [
+    'a changed default of a required field, which is never missing,': [
       object({ 'a!': withDefault('x') }),
       object({ 'a!': withDefault('y') }),
     ],
@@ -277,10 +263,7 @@ const rows = rowsOf({
   'breaking request-schema-narrowed / breaking response-schema-widened': {
     ...newUnknowns,
     ...undone(newUnknowns),
-    'a changed keyword that the diff cannot judge': [
-      { type: 'object', $dynamicRef: '#a' },
-      { type: 'object', $dynamicRef: '#b' },
-    ],
+    'a changed keyword that the diff cannot judge': [{ $dynamicRef: '#a' }, { $dynamicRef: '#b' }],
   },
   'breaking request-schema-narrowed, additive request-enum-dropped / risky response-enum-dropped': {
     'a bound in place of a list of longer values, without a rule': limited(
@@ -297,10 +280,7 @@ const rows = rowsOf({
       ],
     },
   'no change / breaking response-schema-widened': {
-    'a required field that the schema also forbids, removed': [
-      { type: 'object', required: ['a'], allOf: [closed({})] },
-      closed({}),
-    ],
+    'a required field that the schema also forbids, removed': [{ required: ['a'], allOf: [closed({})] }, closed({})],
   },
   'additive request-bound-widened / risky response-bound-widened': loosened,
   'breaking request-bound-narrowed / additive response-bound-narrowed': undone(loosened),

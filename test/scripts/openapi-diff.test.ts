@@ -52,14 +52,8 @@ test('openapi-diff reports a change only once if two alternatives of a schema co
   expect(changesOf(pair)).toMatchObject([{ rule: 'response-type-widened', places: [{ field: 'x.y' }] }]);
 });
 
-interface Result {
-  exitCode: number | null;
-  stdout: string;
-  stderr: string;
-}
-
 /** Runs openapi-diff in a separate process and in this directory. */
-async function run(parameters: string[], { cwd, input = '' }: { cwd: string; input?: string }): Promise<Result> {
+async function run(cwd: string, parameters: string[], input = '') {
   const child = spawn(process.execPath, [program, ...parameters], { cwd });
   child.stdin.end(input);
   const exit = new Promise<number | null>((resolve, reject) => child.on('error', reject).on('close', resolve));
@@ -67,9 +61,10 @@ async function run(parameters: string[], { cwd, input = '' }: { cwd: string; inp
   return { exitCode, stdout, stderr };
 }
 
-describe('the commands openapi-diff and openapi-release', () => {
+const get = { get: { responses: { 200: { description: 'Done.' } } } };
+
+describe('the command openapi-diff', () => {
   let cwd: string;
-  const get = { get: { responses: { 200: { description: 'Done.' } } } };
   const [one, two] = [documentWith({ paths: { '/a': get } }), documentWith({ paths: { '/a': get, '/b': get } })];
 
   beforeAll(async () => {
@@ -81,8 +76,8 @@ describe('the commands openapi-diff and openapi-release', () => {
 
   test('openapi-diff exits with status 1 for a breaking change, also in a document from standard input, but with status 0 if --fail-on is none', async () => {
     const [broken, forgiven] = await Promise.all([
-      run(['two.json', '-', '--format', 'json'], { cwd, input: JSON.stringify(one) }),
-      run(['two.json', 'one.json', '--fail-on', 'none'], { cwd }),
+      run(cwd, ['two.json', '-', '--format', 'json'], JSON.stringify(one)),
+      run(cwd, ['two.json', 'one.json', '--fail-on', 'none']),
     ]);
     expect(broken).toMatchObject({ exitCode: 1, stderr: '' });
     expect(JSON.parse(broken.stdout)).toMatchObject({ head: 'standard input', counts: { breaking: 1 } });
@@ -103,17 +98,10 @@ describe('the commands openapi-diff and openapi-release', () => {
     await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
     const { port } = server.address() as AddressInfo;
     try {
+      const url = `http://127.0.0.1:${port}/api.json?token=secret`;
       const [revision, missing] = await Promise.all([
-        run(
-          [
-            'HEAD:one.json',
-            `http://127.0.0.1:${port}/api.json?token=secret`,
-            '--header',
-            'Authorization: Bearer secret',
-          ],
-          { cwd },
-        ),
-        run(['git:HEAD', 'git:HEAD:one.json'], { cwd }),
+        run(cwd, ['HEAD:one.json', url, '--header', 'Authorization: Bearer secret']),
+        run(cwd, ['git:HEAD', 'git:HEAD:one.json']),
       ]);
       expect(revision).toMatchObject({ exitCode: 0, stderr: '' });
       expect(revision.stdout).toMatch(/^HEAD:one\.json -> http:\/\/127\.0\.0\.1:\d+\/api\.json\n1 additive\n/);
@@ -129,9 +117,8 @@ describe('the commands openapi-diff and openapi-release', () => {
     const accepted = '- rule: path-removed\n  at: "#/paths/~1b"\n  reason: Nobody calls it.\n';
     await writeFile(join(cwd, 'accept.yaml'), `${accepted}- rule: path-removed\n  at: "#/c"\n  reason: Gone.\n`);
     const several = ['--format', 'text', '--format', 'junit=report.xml', '--format', 'json=report.json'];
-    const { exitCode, stdout, stderr } = await run(['two.json', 'one.json', '--accept', 'accept.yaml', ...several], {
-      cwd,
-    });
+    const accepting = ['two.json', 'one.json', '--accept', 'accept.yaml', ...several];
+    const { exitCode, stdout, stderr } = await run(cwd, accepting);
     expect(exitCode).toBe(0);
     expect(stdout).toContain(
       '1 accepted\n\nbreaking  path-removed\n  The path `/b` is gone. Accepted: Nobody calls it.\n',
@@ -144,12 +131,8 @@ describe('the commands openapi-diff and openapi-release', () => {
 
   test('openapi-diff exits with status 2 and a one-line error for invalid arguments or documents', async () => {
     await writeFile(join(cwd, 'api.yaml'), 'openapi: [3.1.0\n');
-    const refusals = await Promise.all([
-      run(['one.json', 'none.json'], { cwd }),
-      run(['one.json', 'api.yaml'], { cwd }),
-      run(['one.json'], { cwd }),
-      run(['one.json', 'two.json', '--format', 'yaml'], { cwd }),
-    ]);
+    const refused = ['one.json none.json', 'one.json api.yaml', 'one.json', 'one.json two.json --format yaml'];
+    const refusals = await Promise.all(refused.map(parameters => run(cwd, parameters.split(' '))));
     for (const { exitCode, stdout, stderr } of refusals) {
       expect({ exitCode, stdout }, stderr).toEqual({ exitCode: 2, stdout: '' });
       expect(stderr).toMatch(/^error: [^\n]+\n$/);
@@ -162,21 +145,22 @@ describe('the commands openapi-diff and openapi-release', () => {
 
 test('openapi-release requires a version increase that matches the changes of the API', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'openapi-release-'));
-  const release = fileURLToPath(new URL('../../scripts/openapi-release.ts', import.meta.url));
-  const files = [join(directory, 'released.json'), join(directory, 'current.json')] as const;
-  const write = (n: 0 | 1, version: string, paths: JsonObject) =>
-    writeFile(files[n], JSON.stringify(documentWith({ info: { title: 'Small', version }, paths })));
+  const program = fileURLToPath(new URL('../../scripts/openapi-release.ts', import.meta.url));
+  const [released, current] = [join(directory, 'released.json'), join(directory, 'current.json')];
+  const write = (file: string, version: string, paths: JsonObject) =>
+    writeFile(file, JSON.stringify(documentWith({ info: { title: 'Small', version }, paths })));
+  const release = () => promisify(execFile)(process.execPath, [program, released, current]);
   try {
-    await write(0, '1.0.0', {});
-    await write(1, '1.0.1', { '/a': { get: { responses: { 200: { description: 'Done.' } } } } });
-    await expect(promisify(execFile)(process.execPath, [release, ...files])).rejects.toMatchObject({
+    await write(released, '1.0.0', {});
+    await write(current, '1.0.1', { '/a': get });
+    await expect(release()).rejects.toMatchObject({
       code: 1,
       stderr: 'the version is 1.0.1 after 1.0.0: these changes need a new minor version\n',
     });
-    expect(await readFile(files[0], 'utf8')).toContain('"paths":{}');
-    await write(1, '1.1.0', { '/a': { get: { responses: { 200: { description: 'Done.' } } } } });
-    await promisify(execFile)(process.execPath, [release, ...files]);
-    expect(await readFile(files[0], 'utf8')).toBe(await readFile(files[1], 'utf8'));
+    expect(await readFile(released, 'utf8')).toContain('"paths":{}');
+    await write(current, '1.1.0', { '/a': get });
+    await release();
+    expect(await readFile(released, 'utf8')).toBe(await readFile(current, 'utf8'));
   } finally {
     await rm(directory, { recursive: true, force: true });
   }
