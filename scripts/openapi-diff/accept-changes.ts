@@ -18,9 +18,7 @@ export function parseAcceptances(name: string, text: string): Acceptance[] {
   const list = parseText(name, text);
   if (!Array.isArray(list)) throw new DocumentError(`${name} is not a list of accepted changes`);
   return list.map((entry, n) => {
-    const unknown = isObject(entry)
-      ? Object.keys(entry).find(key => !members.some(member => member === key))
-      : undefined;
+    const unknown = Object.keys(isObject(entry) ? entry : {}).find(key => !members.some(member => member === key));
     if (unknown !== undefined) throw new DocumentError(`${name}: entry ${n + 1} has the unknown member "${unknown}"`);
     const [rule, at, reason] = members.map(key => {
       const value = memberOf(entry, key);

@@ -17,10 +17,7 @@ import {
   renderRules,
 } from './main.ts';
 
-interface Output {
-  format: keyof typeof formats;
-  file: string | undefined;
-}
+type Output = [format: keyof typeof formats, file: string | undefined];
 
 interface Options {
   format: Output[];
@@ -79,7 +76,7 @@ function addOutput(text: string, others: Output[]): Output[] {
   const [name = '', ...rest] = text.split('=');
   const format = names.find(one => one === name);
   if (format === undefined) throw new InvalidArgumentError(`Allowed choices are ${names.join(', ')}.`);
-  return [...others, { format, file: rest.join('=') || undefined }];
+  return [...others, [format, rest.join('=') || undefined]];
 }
 
 async function compare(baseName: string, headName: string, options: Options): Promise<void> {
@@ -91,8 +88,8 @@ async function compare(baseName: string, headName: string, options: Options): Pr
   const found = compareDocuments(parseDocument(base.name, base.text), parseDocument(head.name, head.text));
   const { difference, unused } = acceptChanges(found, acceptances);
   for (const { rule, at } of unused) console.error(`warning: ${accept} accepts ${rule} at ${at}, which did not change`);
-  const outputs: Output[] = options.format.length > 0 ? options.format : [{ format: 'text', file: undefined }];
-  for (const { format, file } of outputs) {
+  const outputs: Output[] = options.format.length > 0 ? options.format : [['text', undefined]];
+  for (const [format, file] of outputs) {
     const text = formats[format](difference, head);
     if (file === undefined) process.stdout.write(text);
     else await write(file, text);

@@ -93,17 +93,13 @@ function pointerTo(node: Located, key: string): string {
 }
 
 /** Follows references until the value is not a reference. */
-export function follow(node: Located): Located {
-  const passed = new Set<string>();
-  let current = node;
-  for (let reference = textOf(node, '$ref'); reference !== undefined; reference = textOf(current, '$ref')) {
-    if (passed.has(current.pointer)) {
-      throw new DocumentError(`${node.document.name}: the $ref at ${current.pointer} leads back to itself`);
-    }
-    passed.add(current.pointer);
-    current = targetOf(current, reference);
+export function follow(node: Located, passed = new Set<string>()): Located {
+  const reference = textOf(node, '$ref');
+  if (reference === undefined) return node;
+  if (passed.has(node.pointer)) {
+    throw new DocumentError(`${node.document.name}: the $ref at ${node.pointer} leads back to itself`);
   }
-  return current;
+  return follow(targetOf(node, reference), passed.add(node.pointer));
 }
 
 /** Follows the reference of a path item, and merges the fields beside the reference (OpenAPI: Path Item Object). */

@@ -46,16 +46,11 @@ export function atomsOf(fragment: Fragment): Atom[] | undefined {
  * Returns the JSON pointer that the output shows for a schema. If the schema is only a reference, this is the pointer
  * of the reference's target.
  */
-export function pointerOf(fragment: Fragment): string {
-  let [node] = fragment;
-  const passed = new Set<string>();
-  while (node !== undefined && !passed.has(node.pointer)) {
-    passed.add(node.pointer);
-    const reference = textOf(node, '$ref');
-    if (reference === undefined) break;
-    node = targetOf(node, reference);
-  }
-  return node?.pointer ?? '#';
+export function pointerOf([node]: Fragment, passed = new Set<string>()): string {
+  if (node === undefined) return '#';
+  const reference = textOf(node, '$ref');
+  if (reference === undefined || passed.has(node.pointer)) return node.pointer;
+  return pointerOf([targetOf(node, reference)], passed.add(node.pointer));
 }
 
 /** Returns a list of alternatives for each `anyOf` and `oneOf` of a schema object (atom). */

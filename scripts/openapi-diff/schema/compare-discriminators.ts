@@ -28,28 +28,20 @@ export function compareDiscriminators(pair: SchemaPair): void {
     const has = meaningsOf(pair.comparison.head, pair.head, head);
     for (const [value, meaning] of had) {
       const now = has.get(value);
-      if (now === undefined ? direction === 'response' : isSameMeaning(meaning, now)) continue;
+      // The same alternative has the same name, possibly with changed content, or the same content with another name.
+      const isSame = now && (now.pointer === meaning.pointer || now.text === meaning.text);
+      if (isSame ?? direction === 'response') continue;
       const message = `the value ${quote(value)} of ${name} means ${now ? 'another alternative' : 'nothing any more'}.`;
       report(pair, `${direction}-discriminator-changed`, () => message, at);
     }
   }
 }
 
-interface Meaning {
-  pointer: string;
-  text: string;
-}
+/** The alternatives by their values of the discriminator field. */
+type Meanings = Map<string, { pointer: string; text: string }>;
 
-/**
- * Whether two alternatives count as the same: they have the same name (possibly with changed content), or the same
- * content (possibly with another name).
- */
-function isSameMeaning(a: Meaning, b: Meaning): boolean {
-  return a.pointer === b.pointer || a.text === b.text;
-}
-
-function meaningsOf(reader: SchemaReader, shape: Shape, discriminator: Located): Map<string, Meaning> {
-  const meanings = new Map<string, Meaning>();
+function meaningsOf(reader: SchemaReader, shape: Shape, discriminator: Located): Meanings {
+  const meanings: Meanings = new Map();
   const add = (value: string, fragment: Fragment) => {
     const text = identityOf(reader, readShape(reader, fragment));
     meanings.set(value, { pointer: pointerOf(fragment), text });

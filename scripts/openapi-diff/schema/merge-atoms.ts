@@ -35,11 +35,10 @@ export function mergeAtoms(reader: SchemaReader, atoms: readonly Atom[], pointer
     variants: [],
     rest: atoms
       .flatMap(({ value, isOutermost }) =>
-        restOf(value).filter(one => {
-          if (one.unevaluatedProperties === true || one.unevaluatedItems === true) return false;
-          const isMerged = isEvaluated && isOutermost;
-          if (Object.hasOwn(one, 'unevaluatedProperties')) return !isMerged;
-          return !(Object.hasOwn(one, 'unevaluatedItems') && isMerged && !hasContains);
+        restOf(value).filter(({ unevaluatedProperties: fields, unevaluatedItems: items }) => {
+          const isMerged =
+            isEvaluated && isOutermost && (fields !== undefined || (items !== undefined && !hasContains));
+          return !isMerged && fields !== true && items !== true;
         }),
       )
       .sort((a, b) => byFirst([canonicalText(a)], [canonicalText(b)])),
