@@ -57,8 +57,12 @@ const stream = (type: string) => ({
 });
 const anchored = (type: string) => ({ Name: { $anchor: 'name', type } });
 const toAnchor = object({ a: { $ref: '#name' } });
-const serverAt = (url: string, path: string) =>
+const serverAt = ([url, path]: [url: string, path: string]) =>
   documentWith({ servers: [{ url: `https://a.example${url}` }], paths: { [path]: { get: answer(string) } } });
+const servers = (base: [url: string, path: string], head: [url: string, path: string]): Pair => ({
+  base: serverAt(base),
+  head: serverAt(head),
+});
 testVerdicts({
   'breaking response-type-widened': {
     'another type of the streamed items of the method QUERY (OpenAPI 3.2)': items(
@@ -74,16 +78,10 @@ testVerdicts({
     'a removed method with another name (OpenAPI 3.2)': items({ additionalOperations: { COPY: stream('string') } }, {}),
   },
   'no change': {
-    'a part of the paths that moves into the URLs of the servers': {
-      base: serverAt('', '/v1/a'),
-      head: serverAt('/v1/', '/a'),
-    },
-    'a part of the URLs of the servers that moves into the paths': {
-      base: serverAt('/v1/', '/a'),
-      head: serverAt('', '/v1/a'),
-    },
+    'a part of the paths that moves into the URLs of the servers': servers(['', '/v1/a'], ['/v1/', '/a']),
+    'a part of the URLs of the servers that moves into the paths': servers(['/v1/', '/a'], ['', '/v1/a']),
   },
   'breaking server-removed, additive server-added': {
-    'a new version in the URLs of the servers': { base: serverAt('/v1', '/a'), head: serverAt('/v2', '/a') },
+    'a new version in the URLs of the servers': servers(['/v1', '/a'], ['/v2', '/a']),
   },
 });

@@ -6,6 +6,7 @@ import {
   object,
   operations,
   operationWith,
+  type Pair,
   received,
   sent,
   testVerdicts,
@@ -122,7 +123,11 @@ const components = {
   requestBodies: { Body: body('application/json') },
   pathItems: { Read: { get: { responses: done } } },
 };
-const path = (item: JsonObject): JsonObject => documentWith({ paths: { '/things': item }, components });
+const paths = (base: JsonObject, head: JsonObject): Pair => ({
+  base: documentWith({ paths: { '/things': base }, components }),
+  head: documentWith({ paths: { '/things': head }, components }),
+});
+const paged = { parameters: [page], responses: done };
 const bearer = { type: 'http', scheme: 'bearer' };
 const key = (name: string) => ({ type: 'apiKey', in: 'header', name });
 const schemes = (securitySchemes: JsonObject, others: JsonObject = {}) => ({
@@ -140,26 +145,24 @@ testVerdicts({
       ),
     },
     'parameters in another order': parameters([page, limit], [limit, page]),
-    'a parameter at the path in place of the operation': {
-      base: path({ get: { parameters: [page], responses: done } }),
-      head: path({ parameters: [page], get: { responses: done } }),
-    },
-    'a parameter of the path that the operation overrides': {
-      base: path({ get: { parameters: [page], responses: done } }),
-      head: path({ parameters: [{ ...page, required: true }], get: { parameters: [page], responses: done } }),
-    },
-    'a parameter, a response and a body as components': {
-      base: path({
-        post: { parameters: [page], requestBody: body('application/json'), responses: { 200: response('etag') } },
-      }),
-      head: path({
+    'a parameter at the path in place of the operation': paths(
+      { get: paged },
+      { parameters: [page], get: { responses: done } },
+    ),
+    'a parameter of the path that the operation overrides': paths(
+      { get: paged },
+      { parameters: [{ ...page, required: true }], get: paged },
+    ),
+    'a parameter, a response and a body as components': paths(
+      { post: { parameters: [page], requestBody: body('application/json'), responses: { 200: response('etag') } } },
+      {
         post: {
           parameters: [{ $ref: '#/components/parameters/Page' }],
           requestBody: { $ref: '#/components/requestBodies/Body' },
           responses: { 200: { $ref: '#/components/responses/Done' } },
         },
-      }),
-    },
+      },
+    ),
     'explicit default values': parameters(
       [page],
       [{ ...page, required: false, style: 'form', explode: true, deprecated: false }],
@@ -193,9 +196,9 @@ testVerdicts({
       { responses: { '2XX': { description: 'Done.' }, default: refused } },
       { responses: { ...done, '4XX': refused, 503: refused } },
     ),
-    'a path with a reference to its operations and parameters beside it': {
-      base: path({ parameters: [limit], get: { responses: done } }),
-      head: path({ $ref: '#/components/pathItems/Read', parameters: [limit] }),
-    },
+    'a path with a reference to its operations and parameters beside it': paths(
+      { parameters: [limit], get: { responses: done } },
+      { $ref: '#/components/pathItems/Read', parameters: [limit] },
+    ),
   },
 });

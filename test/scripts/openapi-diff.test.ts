@@ -24,10 +24,6 @@ function changesAfter(edit: (document: Document) => void): Change[] {
   return compareDocuments(parseDocument('base', contract), parseDocument('head', JSON.stringify(copy))).changes;
 }
 
-function rulesOf(changes: Change[]): string[] {
-  return changes.map(({ level, rule }) => `${level} ${rule}`);
-}
-
 test('openapi-diff finds no change between the OpenAPI document of the server and an identical copy', () => {
   expect(changesAfter(() => {})).toEqual([]);
 });
@@ -37,11 +33,9 @@ test('openapi-diff reports a removed error key as breaking for the operation tha
     const { key } = schemas.CreateIdeaError423.properties.error.properties;
     key.enum = key.enum.filter((one: string) => one !== 'submissions_closed');
   });
-  expect(rulesOf(changes)).toEqual(['breaking error-key-removed']);
-  expect(changes[0]?.message).toBe('The error key `"submissions_closed"` is gone.');
-  expect(changes[0]?.places.map(({ operation, where }) => `${operation} ${where}`)).toEqual([
-    'POST /api/v1/ideas response 423',
-  ]);
+  const message = 'The error key `"submissions_closed"` is gone.';
+  const places = [{ operation: 'POST /api/v1/ideas', where: 'response 423' }];
+  expect(changes).toMatchObject([{ level: 'breaking', rule: 'error-key-removed', message, places }]);
 });
 
 test('openapi-diff reports a change only once if two alternatives of a schema contain the changed place', () => {
@@ -172,16 +166,8 @@ test.each<[string, unknown, RegExp]>([
   ['Swagger', { swagger: '2.0' }, /^x is not an OpenAPI 3 document: it is Swagger 2\.0$/],
   ['an object without a version', { name: 'x' }, /^x is not an OpenAPI 3 document: it has no "openapi" field$/],
   ['a list', [], /^x is not an OpenAPI document: it is not an object$/],
-  [
-    'a document without paths, webhooks and components',
-    { openapi: '3.1.0' },
-    /has neither paths nor webhooks nor components$/,
-  ],
-  [
-    'a dangling reference',
-    withSchema({ $ref: '#/components/schemas/A' }),
-    /^x: the \$ref #\/components\/schemas\/A at #\/paths\/.* leads nowhere$/,
-  ],
+  ['a document without any content', { openapi: '3.1.0' }, /has neither paths nor webhooks nor components$/],
+  ['a dangling reference', withSchema({ $ref: '#/A' }), /^x: the \$ref #\/A at #\/paths\/.* leads nowhere$/],
   ['a reference to an inherited property', withSchema({ $ref: '#/paths/constructor' }), /leads nowhere$/],
   ['a reference to a missing anchor', withSchema({ $ref: '#name' }), /leads to no anchor$/],
   ['a reference to another file', withSchema({ $ref: 'a.json#/A' }), /leads out of the document: bundle it/],
