@@ -65,7 +65,8 @@ const startsWithoutAccount: Record<string, string> = {
   select_acting_user: 'Finds an account by its slug.',
   select_answers_that_may_show: 'Reads the stored answers of all accounts: any may show a person.',
   select_boards_with_events: 'Finds the events that the requests of a server wait for, of any account.',
-  select_boards_by_slug: 'Finds a public board of any account by its slug, and the boards of several accounts.',
+  select_boards_by_slug:
+    'Finds a public board of any account by its slug, and the boards and memberships of several accounts.',
   select_due_accounts: 'Finds all accounts whose deletion is due.',
   select_embedding_by_board: 'Finds a board of any account by its slug, and then the account.',
   select_followed_invitation: 'Finds an invitation by the token of the link.',

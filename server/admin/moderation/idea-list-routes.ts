@@ -6,7 +6,7 @@ import { listModeratedBoards, type ModeratedBoard } from '../../domain/boards/li
 import { readBoard } from '../../domain/boards/read-board.ts';
 import { listIdeas } from '../../domain/ideas/list-ideas.ts';
 import type { IdeaView } from '../../domain/ideas/read-idea.ts';
-import { presentIdea, presentOrders } from '../../pages/boards/present-idea.ts';
+import { maxBodyLengthInList, presentExcerpt, presentIdea, presentOrders } from '../../pages/boards/present-idea.ts';
 import { readQuery } from '../../pages/shell/query.ts';
 import { shownName } from '../../pages/shell/show.ts';
 import type { Route, Visit } from '../../pages/shell/visit.ts';
@@ -30,7 +30,6 @@ type IdeasQuery = z.output<typeof IdeasQuery>;
  * this page size.
  */
 export const ideasPerPage = 20;
-const excerptLength = 220;
 
 /** The moderators' list of a board's ideas. Lists ideas in a hidden status only if the search asks for that status. */
 export const ideaListRoute: Route = { path: '/admin/ideas', show: showIdeas };
@@ -54,7 +53,8 @@ function showBoard(visit: Visit, boards: ModeratedBoard[], given: IdeasQuery & {
     const statusKey = board.statuses.find(({ key }) => key === given.status_key)?.key;
     const query = { ...given, status_key: statusKey };
     const { q, sort } = query;
-    const page = await listIdeas(op, { statusKey, q, sort, isPending: false }, visit.place(sort, ideasPerPage));
+    const filter = { statusKey, q, sort, isPending: false, maxBodyLength: maxBodyLengthInList };
+    const page = await listIdeas(op, filter, visit.place(sort, ideasPerPage));
     const kept = (changes: Partial<IdeasQuery> = {}) => parametersOf({ ...query, cursor: undefined, ...changes });
     const path = (changes: Partial<IdeasQuery>) => visit.path('/admin/ideas', kept(changes));
     const hasHidden = board.statuses.some(status => status.is_hidden);
@@ -105,7 +105,7 @@ export function headingOfSearch(q: string): string {
 }
 
 export function listedIdea(idea: IdeaView, href: string) {
-  return { ...presentIdea(idea), excerpt: shortLine(idea.body, excerptLength, ''), href };
+  return { ...presentIdea(idea), excerpt: presentExcerpt(idea.body), href };
 }
 
 /**

@@ -1,8 +1,10 @@
+import { sql } from 'kysely';
 import { jsonArrayFrom } from 'kysely/helpers/postgres';
 import type { Queryable } from '../../database/database.ts';
 import { type Arguments, query, type RowOf } from '../../database/query.ts';
 import { DomainError } from '../domain-error.ts';
-import type { ReadOperation } from '../operation.ts';
+import { boardsOfMember, memberActor } from '../members/find-actor.ts';
+import type { Actor, ReadOperation } from '../operation.ts';
 
 export type BoardView = RowOf<typeof selectBoard>;
 
@@ -54,18 +56,27 @@ export async function readBoardAge(op: ReadOperation): Promise<string> {
   return board.created_at;
 }
 
-/** A public board, or a board of one of the given accounts. */
-const selectBoardsBySlug = query(
-  'select_boards_by_slug',
-  (db, $: Arguments<{ slug: string; accountIds: readonly number[] }>) =>
-    db
-      .selectFrom('boards')
-      .select(['id', 'account_id', 'is_public'])
-      .where('slug', '=', $.slug)
-      .where(board => board.or([board('is_public', '=', true), board('account_id', '=', board.fn.any($.accountIds))]))
-      // Sorts a public board first. Its slug is unique among public boards, so at most one board is public.
-      .orderBy('is_public', 'desc')
-      .orderBy('account_id'),
+interface PersonWithAccounts {
+  userId: number;
+  accountIds: readonly number[];
+}
+
+const visitor: PersonWithAccounts = { userId: 0, accountIds: [] };
+
+/** Selects the public board, and boards of the given accounts. Also selects the user's membership in each board's account. */
+const selectBoardsBySlug = query('select_boards_by_slug', (db, $: Arguments<PersonWithAccounts & { slug: string }>) =>
+  db
+    .selectFrom('boards as o')
+    .leftJoinLateral(
+      boardsOfMember(db, sql.ref('o.account_id'), $.userId).where('b.id', '=', sql.ref<number>('o.id')).as('own'),
+      join => join.onTrue(),
+    )
+    .select(['o.id', 'o.account_id', 'o.is_public', 'own.voter_id', 'own.is_moderator'])
+    .where('o.slug', '=', $.slug)
+    .where(o => o.or([o('o.is_public', '=', true), o('o.account_id', '=', o.fn.any($.accountIds))]))
+    // Sorts a public board first. Its slug is unique among public boards, so at most one board is public.
+    .orderBy('o.is_public', 'desc')
+    .orderBy('o.account_id'),
 );
 
 /** A board that a person may read. */
@@ -73,6 +84,8 @@ export interface OpenedBoard {
   id: number;
   accountId: number;
   isPublic: boolean;
+  /** The actor for a member. Undefined for people who are not members, and for blocked members. */
+  member: Actor | undefined;
 }
 
 /**
@@ -82,10 +95,16 @@ export interface OpenedBoard {
 export async function findBoards(
   database: Queryable,
   slug: string,
-  accountIds: readonly number[] = [],
+  { userId, accountIds } = visitor,
 ): Promise<OpenedBoard[]> {
-  const rows = await database.query(selectBoardsBySlug, { slug, accountIds });
-  return rows.map(({ id, account_id, is_public }) => ({ id, accountId: account_id, isPublic: is_public }));
+  const rows = await database.query(selectBoardsBySlug, { slug, userId, accountIds });
+  return rows.map(({ id, account_id: accountId, is_public: isPublic, voter_id, is_moderator }) => ({
+    id,
+    accountId,
+    isPublic,
+    member:
+      is_moderator === null ? undefined : memberActor({ accountId, userId }, { board_id: id, voter_id, is_moderator }),
+  }));
 }
 
 export function checkNotFrozen(board: { is_frozen: boolean }) {

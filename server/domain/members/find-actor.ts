@@ -15,7 +15,7 @@ export interface PersonInAccount {
  * Selects the boards of an account for one of its members who is not blocked. Also selects the id of the member's
  * voter, which is null until the member votes for the first time.
  */
-function boardsOfMember(db: Kysely<Tables>, accountId: Expression<number>, userId: Expression<number>) {
+export function boardsOfMember(db: Kysely<Tables>, accountId: Expression<number>, userId: Expression<number>) {
   return db
     .selectFrom('memberships as m')
     .innerJoin('boards as b', join => join.on('b.account_id', '=', accountId))
@@ -54,8 +54,14 @@ export async function findMember(
     'slug' in board
       ? await db.query(selectBySlug, { accountId, userId, slug: board.slug })
       : await db.query(selectByIdea, { accountId, userId, ideaId: board.ideaId });
-  if (!row) return undefined;
-  const { board_id: boardId, voter_id: voterId, is_moderator: isModerator } = row;
+  return row && memberActor({ accountId, userId }, row);
+}
+
+/** Builds the actor for a member from a row of boardsOfMember. */
+export function memberActor(
+  { accountId, userId }: PersonInAccount,
+  { board_id: boardId, voter_id: voterId, is_moderator: isModerator }: RowOf<typeof selectBySlug>,
+): Actor {
   return { accountId, boardId, userId, tokenId: null, voterId: voterId ?? noVoter, isModerator };
 }
 

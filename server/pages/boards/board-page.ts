@@ -21,7 +21,14 @@ import type { Notices } from '../shell/visit.ts';
 import { connectPath, readProviderButtons } from '../sign-in/provider-paths.ts';
 import { type BoardVisit, boardOf, boardPath, pathOn } from './opened-board.ts';
 import { moderationNotices } from './present-changes.ts';
-import { frameOfBoard, presentIdea, presentOrders, presentVote } from './present-idea.ts';
+import {
+  frameOfBoard,
+  maxBodyLengthInList,
+  presentExcerpt,
+  presentIdea,
+  presentOrders,
+  presentVote,
+} from './present-idea.ts';
 import { findTag, presentTags } from './tag-filter.ts';
 
 const BoardQuery = z.object({
@@ -35,8 +42,6 @@ const BoardQuery = z.object({
 type BoardQuery = z.output<typeof BoardQuery>;
 
 const renderTag = loadTemplate<{ tag: { name: string } }>('pages/shell/parts/tag');
-
-const excerptLength = 220;
 
 const notices = {
   confirm: 'boards.notices.confirm',
@@ -55,6 +60,7 @@ export async function showBoard(visit: BoardVisit, problem?: Problem) {
     q: query.q,
     sort: query.sort,
     isPending: false,
+    maxBodyLength: maxBodyLengthInList,
   };
   const place = placeOf(query, query.sort, defaultPerPage);
   const reading = readBoard(read);
@@ -152,7 +158,7 @@ function presentBoard(visit: BoardVisit, board: BoardView, query: BoardQuery, pa
     ideas: page.rows.map(idea => ({
       ...presentIdea(idea),
       tags: presentTags(request, idea.tags),
-      excerpt: shortLine(idea.body, excerptLength, ''),
+      excerpt: presentExcerpt(idea.body),
       href: pathOn(request, `/ideas/${idea.id}`),
       vote: presentVote(visit, board, idea, `?${new URLSearchParams(changesOf(query))}`),
     })),

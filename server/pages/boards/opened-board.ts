@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ServerDependencies } from '../../dependencies.ts';
 import { findBoards, type OpenedBoard } from '../../domain/boards/read-board.ts';
 import { DomainError } from '../../domain/domain-error.ts';
-import { findMember, type PersonInAccount } from '../../domain/members/find-actor.ts';
+import { findMember } from '../../domain/members/find-actor.ts';
 import type { Actor, ReadOperation } from '../../domain/operation.ts';
 import type { AccountOfUser } from '../../domain/sign-in/session.ts';
 import { t } from '../../text/catalogue.ts';
@@ -49,11 +49,8 @@ export function openBoards({ database }: Pick<ServerDependencies, 'database'>, {
     const user = request.browserSession?.user;
     const accounts = user?.accounts ?? [];
     const accountOf = (board: OpenedBoard) => accounts.find(({ id }) => id === board.accountId);
-    const boards = await findBoards(
-      database,
-      slug,
-      accounts.map(({ id }) => id),
-    );
+    const person = user && { userId: user.id, accountIds: accounts.map(({ id }) => id) };
+    const boards = await findBoards(database, slug, person);
     // A session on embedded pages belongs to one account. A board of this account comes before a public board with the
     // same slug.
     const named = isEmbedded ? accounts[0]?.slug : fieldOf(request.query, 'account');
@@ -61,7 +58,7 @@ export function openBoards({ database }: Pick<ServerDependencies, 'database'>, {
     if (!board) throw new DomainError('not_found');
     const account = accountOf(board);
     const { id: boardId, accountId } = board;
-    const member = user && account && (await findActor(database, { accountId, userId: user.id }, { slug, isEmbedded }));
+    const member = account && actorIn(board.member, isEmbedded);
     // The person may have left the account since the server read the session.
     if (!member && !board.isPublic) throw new DomainError('not_found');
     const visitor = { accountId, boardId, voterId: null, isModerator: false } as const;
@@ -80,16 +77,11 @@ export function openBoards({ database }: Pick<ServerDependencies, 'database'>, {
 }
 
 /**
- * Finds the actor for a member. In a frame nobody is a moderator, because the account's application can sign in as any
+ * Returns the actor for a member. In a frame nobody is a moderator, because the account's application can sign in as any
  * of its users.
  */
-async function findActor(
-  db: Parameters<typeof findMember>[0],
-  person: PersonInAccount,
-  { slug, isEmbedded }: Pick<BoardOfRequest, 'slug' | 'isEmbedded'>,
-): Promise<Actor | undefined> {
-  const actor = await findMember(db, person, { slug });
-  return actor && isEmbedded ? { ...actor, isModerator: false } : actor;
+function actorIn(member: Actor | undefined, isEmbedded: boolean): Actor | undefined {
+  return member && isEmbedded ? { ...member, isModerator: false } : member;
 }
 
 /**
@@ -198,7 +190,7 @@ export async function changeAsMember<T>(
   const { accountId } = member;
   // Finds the member again in the transaction, because the person may have been blocked or removed meanwhile.
   const find: Parameters<typeof actAs>[1] = async db => {
-    const actor = await findActor(db, { accountId, userId: user.id }, board);
+    const actor = actorIn(await findMember(db, { accountId, userId: user.id }, board), board.isEmbedded);
     if (!actor) throw new DomainError('not_found');
     return actor;
   };

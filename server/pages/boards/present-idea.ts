@@ -97,6 +97,17 @@ export function presentIdea(idea: Omit<IdeaView, 'body'>) {
   };
 }
 
+/**
+ * The number of characters that a list reads of each body. An excerpt is much shorter, but it has no line breaks and no
+ * repeated spaces.
+ */
+export const maxBodyLengthInList = 1_000;
+
+/** Returns the beginning of a body on one line. */
+export function presentExcerpt(body: string): string {
+  return shortLine(body, 220, '');
+}
+
 const dates = forEachLanguage(locale => new Intl.DateTimeFormat(locale, { dateStyle: 'long', timeZone: 'UTC' }));
 
 /**

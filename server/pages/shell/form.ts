@@ -1,4 +1,4 @@
-import { createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto';
+import { createHmac, createSecretKey, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { ServerDependencies } from '../../dependencies.ts';
 import { type Administration, AdministrationError } from '../../domain/administration.ts';
@@ -94,7 +94,7 @@ export async function requireFirst(admin: Administration, body: unknown): Promis
  * page of this server. A form of a signed-in user must also contain the session's form_token.
  */
 export function guardForms(app: FastifyInstance, { audit, config, appKey }: ServerDependencies) {
-  const key = Buffer.from(hkdfSync('sha256', appKey, '', 'idea-board form 1', 32));
+  const key = createSecretKey(Buffer.from(hkdfSync('sha256', appKey, '', 'idea-board form 1', 32)));
   const ownOrigin = new URL(config.BASE_URL).origin;
   const isFromHere = config.isBaseUrlSet ? isFromOrigin(ownOrigin) : isFromSameHostOr(ownOrigin);
   const macOf = (tokenHash: Buffer) => createHmac('sha256', key).update(tokenHash).digest();

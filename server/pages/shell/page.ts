@@ -88,8 +88,10 @@ export function definePage<Data extends object = object>(
  */
 function addFormToken(document: Html, formToken: string | undefined): Html {
   if (formToken === undefined) return document;
-  const field = `<input type="hidden" name="form_token" value="${escapeHtml(formToken)}">`;
-  return new Html(document.text.replace(/<form method="post".*?(?=<\/form>)/gs, form => form + field));
+  const end = `<input type="hidden" name="form_token" value="${escapeHtml(formToken)}"></form>`;
+  // Splits the text, because a regular expression from the start to the end of a form is slow.
+  const [start, ...forms] = document.text.split('<form method="post"');
+  return new Html([start, ...forms.map(form => form.replace('</form>', () => end))].join('<form method="post"'));
 }
 
 /**
