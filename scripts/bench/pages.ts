@@ -3,12 +3,15 @@ import type pg from 'pg';
 import { quantile } from 'simple-statistics';
 import { formatTable } from './format-table.ts';
 import { seed } from './seed.ts';
-import { note, type Stage } from './stage.ts';
+import { type Child, note, type Stage } from './stage.ts';
 
 /** The limit for the transferred size of a page. */
 const maxBytes = 30_000;
 /** The limits for the median time of boards, and of the admin area and the operator's panel. */
 const [boardMs, panelMs] = [5, 20];
+
+/** The first turns are not measured, because the server still compiles its code and plans its statements. */
+const warmUpTurns = 10;
 
 /** A page, for a visitor without a session or for the owner of the account. */
 interface Page {
@@ -30,31 +33,32 @@ export async function run(stage: Stage, { ideas, times }: { ideas: number; times
     words: (await seed(client, { ideas, votes: ideas * 10 })).words,
     session: await fillLargeAccount(client),
   }));
-  const baseUrl = await stage.startChild('idea-board.ts', { DATABASE_URL: url }).call<string>('url');
+  const child = stage.startChild('idea-board.ts', { DATABASE_URL: url });
   const headers = { cookie: `idea_board_session=${filled.session}` };
-  const measured = await measure(baseUrl, headers, pagesOf(filled.words), times);
+  const measured = await measure(child, headers, pagesOf(filled.words), times);
   process.stdout.write(describe(measured, ideas));
   return !measured.some(isTooMuch);
 }
 
-async function measure(baseUrl: string, headers: Record<string, string>, pages: Page[], times: number) {
+async function measure(child: Child, headers: Record<string, string>, pages: Page[], times: number) {
+  const baseUrl = await child.call<string>('url');
   const assets = await weighAssets(baseUrl, headers);
   const ask = async ({ path, isSignedIn }: Page) => {
-    const startedAt = performance.now();
     const response = await fetch(baseUrl + path, { headers: isSignedIn ? headers : {}, redirect: 'manual' });
     await response.arrayBuffer();
-    const durationMs = performance.now() - startedAt;
-    return { status: response.status, bytes: bytesOf(response) + assets, durationMs };
+    return { status: response.status, bytes: bytesOf(response) + assets };
   };
-  const rounds = new Map(pages.map(page => [page, [] as Awaited<ReturnType<typeof ask>>[]]));
-  // Each turn requests every page once. The first turn is a warm-up.
-  for (let turn = 0; turn <= times; turn++) {
-    for (const [page, answers] of rounds) answers.push(await ask(page));
+  await child.call('observe');
+  const answers: Awaited<ReturnType<typeof ask>>[] = [];
+  // Each turn requests every page once.
+  for (let turn = 0; turn < warmUpTurns + times; turn++) {
+    for (const page of pages) answers.push(await ask(page));
   }
-  return [...rounds].map(([page, [first, ...answers]]): Measured => {
-    const durationsMs = answers.map(({ durationMs }) => durationMs);
-    const [p50Ms, p99Ms] = [quantile(durationsMs, 0.5), quantile(durationsMs, 0.99)];
-    return { ...page, status: first?.status ?? 0, bytes: first?.bytes ?? 0, p50Ms, p99Ms };
+  const serverTimesMs = await child.call<number[]>('serverTimesMs');
+  return pages.map((page, index): Measured => {
+    const { status = 0, bytes = 0 } = answers[index] ?? {};
+    const timesMs = serverTimesMs.filter((_, n) => n % pages.length === index).slice(warmUpTurns);
+    return { ...page, status, bytes, p50Ms: quantile(timesMs, 0.5), p99Ms: quantile(timesMs, 0.99) };
   });
 }
 
@@ -87,7 +91,7 @@ function describe(measured: Measured[], ideas: number): string {
     ]),
   ];
   return `
-${ideas} ideas. kB is the transferred size of the page with its style sheet and icon. The time is for the whole answer.
+${ideas} ideas. kB is the transferred size of the page with its style sheet and icon. The time is the server's.
 The limits are ${maxBytes / 1000} kB, and a median of ${boardMs} ms for boards and ${panelMs} ms for others.
 
 ${formatTable(rows)}

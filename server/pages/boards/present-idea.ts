@@ -101,7 +101,7 @@ export function presentIdea(idea: Omit<IdeaView, 'body'>) {
  * The number of characters that a list reads of each body. An excerpt is much shorter, but it has no line breaks and no
  * repeated spaces.
  */
-export const maxBodyLengthInList = 1_000;
+export const maxBodyLengthInList = 500;
 
 /** Returns the beginning of a body on one line. */
 export function presentExcerpt(body: string): string {
