@@ -12,8 +12,8 @@ import { findReferenceScript, type ReferenceScript } from './reference-script.ts
 export function serveDocumentation(config: Pick<Config, 'BASE_URL'>) {
   return async (app: FastifyInstance) => {
     const ownHost = new URL(config.BASE_URL).host;
-    const script = await findReferenceScript();
-    const page = compress(await renderPage(script));
+    documentation ??= loadDocumentation();
+    const { script, page } = await documentation;
     app.get('/docs', async (_request, reply) => reply.redirect('/docs/', 301));
     app.get('/docs/', async (request, reply) => {
       // Starts the compression now, because the browser soon requests the script.
@@ -27,6 +27,14 @@ export function serveDocumentation(config: Pick<Config, 'BASE_URL'>) {
       return sendCompressed(request, reply, content);
     });
   };
+}
+
+/** All servers of a process share the page and the script. */
+let documentation: ReturnType<typeof loadDocumentation> | undefined;
+
+async function loadDocumentation() {
+  const script = await findReferenceScript();
+  return { script, page: compress(await renderPage(script)) };
 }
 
 const documentPath = '/api/v1/openapi.json';
