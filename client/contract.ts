@@ -789,7 +789,7 @@ export interface Author {
   name: string;
 }
 export interface CreateIdeaQuery {
-  /** `reject` refuses the idea if a published idea is a near-duplicate (`similarity` from 0.6). */
+  /** `reject` creates no idea if the board has a near-duplicate (`similarity` of at least 0.6). */
   on_similar?: ('allow' | 'reject') | undefined;
 }
 /** The idea to create. */
@@ -824,17 +824,17 @@ export interface Deletion {
 export interface FindSimilarIdeasQuery {
   /** The title of a new idea. */
   title?: string | undefined;
-  /** The beginning of its body. Only with `title`. */
+  /** The first 1,000 characters of the new body. Needs `title`. */
   body?: string | undefined;
-  /** The id of an idea, instead of `title`. */
+  /** The id of an existing idea, instead of `title`. */
   of?: number | undefined;
 }
-/** At most 5 similar ideas. */
+/** A list of at most 5 similar ideas. */
 export interface SimilarIdeaList {
-  /** The most similar ideas, the most similar first. */
+  /** The similar ideas, the most similar first. */
   data: SimilarIdea[];
 }
-/** An idea with its similarity to a text or to another idea. */
+/** An idea with its similarity to a new idea or to another idea. */
 export interface SimilarIdea {
   id: number;
   /** A summary of the request, on one line. */
@@ -876,7 +876,9 @@ export interface SimilarIdea {
    * The address of the idea's page for people, as in mails and chat messages. The page opens only for people who may see the idea.
    */
   url: string;
-  /** From 0.2, a few common words, to 1, the same words in both titles. From 0.6: a near-duplicate. */
+  /**
+   * How similar the idea is, from 0.2 (some words in common) to 1 (the same words in both titles). An idea with at least 0.6 is a near-duplicate.
+   */
   similarity: number;
 }
 export interface GetIdeaQuery {
@@ -1421,7 +1423,7 @@ export interface NearDuplicates {
     title: string;
     /** The address of the idea's page for people. */
     url: string;
-    /** The similarity to the refused idea, at most 1. */
+    /** The similarity to the new idea, at most 1. */
     similarity: number;
   }[];
 }

@@ -37,7 +37,7 @@ const advice: Record<ErrorKey, string> = {
   comment_changed:
     'Read the comments again with list_comments. If the edit still makes sense, call again with the new updated_at.',
   similar_ideas:
-    'Read the listed ideas with get_idea. If one asks for the same, vote or comment on it. Otherwise ask the user, and call again without on_similar.',
+    'Read the listed ideas with get_idea. If one has the same request, vote or comment on it. Otherwise ask the user, and call create_idea again without on_similar.',
   cursor_expired: 'Call again without after to read the oldest events, or with after=now to skip them.',
   payload_too_large: 'Send less: titles have at most 200 characters, bodies 10,000 and comments 500.',
   unsupported_media_type: 'Send application/json without a Content-Encoding.',

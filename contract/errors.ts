@@ -39,7 +39,10 @@ export const errors = {
   idempotency_key_in_use: { status: 409, meaning: 'The first request with this Idempotency-Key is still running.' },
   idea_changed: { status: 409, meaning: 'The idea has changed since if_updated_at. Nothing was written.' },
   comment_changed: { status: 409, meaning: 'The comment has changed since if_updated_at. Nothing was written.' },
-  similar_ideas: { status: 409, meaning: 'The board already has a near-duplicate of the idea. Nothing was written.' },
+  similar_ideas: {
+    status: 409,
+    meaning: 'The board already has a near-duplicate of the new idea. The server created no idea.',
+  },
   cursor_expired: {
     status: 410,
     meaning: `Events after this cursor may be missing, because the cursor is older than ${keptEventDays} days or the database was restored from a backup. Start again without \`after\`, or with \`after=now\`.`,
@@ -137,7 +140,7 @@ export const errorDetails = {
             id: Id,
             title: userText.describe('The title of the idea.'),
             url: z.string().describe("The address of the idea's page for people."),
-            similarity: z.number().describe('The similarity to the refused idea, at most 1.'),
+            similarity: z.number().describe('The similarity to the new idea, at most 1.'),
           }),
         )
         .describe('The near-duplicates, the most similar first.'),

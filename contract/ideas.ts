@@ -140,7 +140,7 @@ const CreationQuery = z.strictObject({
     .enum(['allow', 'reject'])
     .optional()
     .describe(
-      `\`reject\` refuses the idea if a published idea is a near-duplicate (\`similarity\` from ${nearDuplicateSimilarity}).`,
+      `\`reject\` creates no idea if the board has a near-duplicate (\`similarity\` of at least ${nearDuplicateSimilarity}).`,
     )
     .meta({ default: 'allow', examples: ['allow'] }),
 });
@@ -174,7 +174,7 @@ export const createIdea = c.mutation({
     tool: {
       name: 'create_idea',
       title: 'Create an idea',
-      description: `Submits an idea in the name of the user who issued the token. Other people see it. First call find_similar_ideas: if an idea asks for the same, vote or comment on it instead. Submit one request per idea. The title names it, and the body says who needs it and why. If moderation_state is pending, a moderator must approve the idea first: do not submit it again. Within ${changeMinutes} minutes, edit_idea and delete_idea can correct a mistake.`,
+      description: `Submits an idea in the name of the user who issued the token. Other people see it. First call find_similar_ideas: if an idea has the same request, vote or comment on it instead. Submit one request per idea. The title names it, and the body says who needs it and why. If moderation_state is pending, a moderator must approve the idea first: do not submit it again. Within ${changeMinutes} minutes, edit_idea and delete_idea can correct a mistake.`,
       resultFields: ['id', 'url', 'title', 'body', 'status', 'status_key', 'moderation_state', 'created_at'],
       isDestructive: false,
       isIdempotent: false,

@@ -40,8 +40,13 @@ export const excerptLength = 300;
 /** The maximum number of ideas that a search for similar ideas returns. */
 export const maxSimilarIdeas = 5;
 
-/** The search for similar ideas leaves out ideas below this similarity. The database function similar_ideas has it, too. */
+/**
+ * A search for similar ideas returns only ideas with at least this similarity. The database function similar_ideas
+ * contains the same number.
+ */
 export const leastSimilarity = 0.2;
 
-/** From this similarity, an idea counts as a near-duplicate: see the labelled set in docs/similar-ideas.md. */
+/**
+ * An idea with at least this similarity is a near-duplicate. docs/similar-ideas.md shows how this number was tested.
+ */
 export const nearDuplicateSimilarity = 0.6;

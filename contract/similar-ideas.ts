@@ -14,19 +14,19 @@ export const SimilarIdea = Idea.extend({
     .min(leastSimilarity)
     .max(1)
     .describe(
-      `From ${leastSimilarity}, a few common words, to 1, the same words in both titles. From ${nearDuplicateSimilarity}: a near-duplicate.`,
+      `How similar the idea is, from ${leastSimilarity} (some words in common) to 1 (the same words in both titles). An idea with at least ${nearDuplicateSimilarity} is a near-duplicate.`,
     ),
 }).meta({
   title: 'SimilarIdea',
-  description: 'An idea with its similarity to a text or to another idea.',
+  description: 'An idea with its similarity to a new idea or to another idea.',
   examples: [similarExample],
 });
 
 export const SimilarIdeaList = z
-  .object({ data: z.array(SimilarIdea).describe('The most similar ideas, the most similar first.') })
+  .object({ data: z.array(SimilarIdea).describe('The similar ideas, the most similar first.') })
   .meta({
     title: 'SimilarIdeaList',
-    description: `At most ${maxSimilarIdeas} similar ideas.`,
+    description: `A list of at most ${maxSimilarIdeas} similar ideas.`,
     examples: [{ data: [similarExample] }],
   });
 
@@ -34,7 +34,7 @@ export const findSimilarIdeas = c.query({
   method: 'GET',
   path: '/api/v1/ideas/similar',
   summary: 'Find similar ideas',
-  description: `Returns at most ${maxSimilarIdeas} published ideas of the board that are similar to a new title and body, or to the idea \`of\`. Give either \`title\` or \`of\`. The search compares words, their stems in the language of the board, and trigrams, so it finds texts with typing errors and another order of words. It does not translate. Leaves out ideas in a hidden status. If a merged idea is similar, returns its target.`,
+  description: `Returns at most ${maxSimilarIdeas} published ideas of the board that are similar to a new idea or to an existing idea. For a new idea, give \`title\` and optionally \`body\`. For an existing idea, give \`of\`. The search ignores typing errors and the order of words. It compares the stems of words in the language of the board, and it does not translate. Leaves out ideas in hidden statuses. If a merged idea is similar, returns the target of the merge.`,
   query: z
     .strictObject({
       ...BoardParameter,
@@ -44,10 +44,12 @@ export const findSimilarIdeas = c.query({
         .meta({ examples: ['CSV export of a board'] }),
       body: text(0, 1_000)
         .optional()
-        .describe('The beginning of its body. Only with `title`.')
+        .describe('The first 1,000 characters of the new body. Needs `title`.')
         .meta({ examples: ['I need a spreadsheet.'] }),
-      // It has no example, because an example request with both a title and an id would be invalid.
-      of: queryInteger(1, Number.MAX_SAFE_INTEGER).optional().describe('The id of an idea, instead of `title`.'),
+      // The parameter `of` has no example. An example request with both `title` and `of` would be invalid.
+      of: queryInteger(1, Number.MAX_SAFE_INTEGER)
+        .optional()
+        .describe('The id of an existing idea, instead of `title`.'),
     })
     .refine(({ title, of }) => (title === undefined) !== (of === undefined), {
       error: 'Give either title or of',
@@ -68,7 +70,7 @@ export const findSimilarIdeas = c.query({
     tool: {
       name: 'find_similar_ideas',
       title: 'Find similar ideas',
-      description: `Finds ideas that may ask for the same. Call it before create_idea with the new title and body, or with of for the duplicates of an idea. From a similarity of ${nearDuplicateSimilarity}, it is probably a duplicate. Bodies are cut to ${excerptLength} characters.`,
+      description: `Finds similar ideas. Call it before create_idea, with the new title and body. To find duplicates of an existing idea, give its id as of. A similarity of ${nearDuplicateSimilarity} or more means: probably a duplicate. Bodies are cut to ${excerptLength} characters.`,
       resultFields: ['data', 'id', 'url', 'title', 'body', 'status', 'score', 'similarity'],
       isDestructive: false,
       isIdempotent: true,

@@ -107,8 +107,8 @@ export class BoardState {
   }
 
   /**
-   * Finds the published ideas with a similar title, the most similar first. It compares only the trigrams of the titles,
-   * so the real server finds more ideas.
+   * Finds the published ideas with a similar title, the most similar first. Compares only the trigrams of titles. The
+   * real server also compares words and bodies, so the real server finds more ideas.
    */
   similar(title: string): { idea: StoredIdea; similarity: number }[] {
     return this.list({ isPending: false })
@@ -119,7 +119,7 @@ export class BoardState {
       .slice(0, contract.maxSimilarIdeas);
   }
 
-  /** Finds the ideas that are similar to an idea that the token can see. */
+  /** Finds the ideas that are similar to the idea with this id. The token must be able to see this idea. */
   similarTo(id: number, token: TestToken) {
     const { title } = this.find(id, token);
     return this.similar(title).filter(({ idea }) => idea.id !== id);
@@ -490,7 +490,10 @@ function isOver(time: string | null): boolean {
   return time !== null && Date.now() >= Date.parse(time);
 }
 
-/** The share of the trigrams of both texts that both have. A word of three letters has four trigrams. */
+/**
+ * The number of trigrams in both texts, divided by the number of trigrams in at least one of them. A word of three
+ * letters has four trigrams.
+ */
 function similarityOf(a: string, b: string): number {
   const [one, other] = [trigramsOf(a), trigramsOf(b)];
   const shared = [...one].filter(trigram => other.has(trigram)).length;

@@ -69,7 +69,10 @@ export const addBoardCommands = noun('board', 'boards: people submit ideas to th
       unfreeze: flag('accept writes again', { conflicts: 'freeze' }),
       preModeration: flag('hold new ideas for approval'),
       noPreModeration: flag('publish new ideas at once'),
-      language: optional('<language>', 'the language of the ideas, such as german, for the search for similar ideas'),
+      language: optional(
+        '<language>',
+        'the language of the ideas, such as german: the search for similar ideas uses it',
+      ),
       public: optional('<true|false>', 'whether everybody may read the board at /b/<slug>', { parse: parseBoolean }),
       submissionsOpenAt: time('when submissions open'),
       submissionsCloseAt: time('when submissions close'),

@@ -31,7 +31,10 @@ export const Idea = defineTable('Idea', 'ideas', {
 });
 export type Idea = InferEntity<typeof Idea>;
 
-/** The words and typo keys of a published idea, for the search for similar ideas. A trigger of the database writes them. */
+/**
+ * The words of a published idea, and the keys that find words with a typing error. The search for similar ideas reads
+ * them, and a database trigger writes them.
+ */
 export const IdeaTerms = defineTable('IdeaTerms', 'idea_terms', {
   accountId: bigint().primary(),
   ideaId: bigint().primary(),

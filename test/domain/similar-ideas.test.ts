@@ -5,7 +5,7 @@ import type { BoardLanguage } from '../../server/entities/board-language.ts';
 import { createDatabaseForFile } from '../helpers/database.ts';
 import { createWorld, type World } from '../helpers/fixtures.ts';
 
-/** The labelled set: docs/similar-ideas.md describes it. */
+/** Ideas in one language, with texts that should find them. docs/similar-ideas.md describes the labelled set. */
 interface Labelled {
   language: BoardLanguage;
   ideas: {
@@ -15,10 +15,10 @@ interface Labelled {
     typo: string;
     /** The title with other forms of its words, in another order. */
     reworded: string;
-    /** Another idea that asks for the same. */
+    /** The title and body of another idea with the same request. */
     paraphrase: { title: string; body: string };
   }[];
-  /** Other ideas on the board, with the words of the ideas: each pattern with each place. */
+  /** Ideas that use the same words but have another request. The test makes one idea from each pattern and place. */
   distractors: { places: string[]; patterns: string[] };
 }
 
@@ -45,7 +45,10 @@ beforeAll(async () => {
   ids = new Map(rows.map(({ id, title }) => [title, id]));
 });
 
-/** Returns the share of the pairs whose idea is among the first five, and the similarities of these ideas. */
+/**
+ * Searches with the texts of one kind. Returns the share of searches that found the labelled idea among their five
+ * results, and the similarities of these ideas.
+ */
 async function measure(kind: 'typo' | 'reworded' | 'paraphrase', languages: readonly Labelled[]) {
   const actor = { accountId: world.accountId, boardId: world.boardId, voterId: null, isModerator: false } as const;
   const similarities: number[] = [];
@@ -64,7 +67,7 @@ async function measure(kind: 'typo' | 'reworded' | 'paraphrase', languages: read
   return { count, recall: similarities.length / count, similarities };
 }
 
-test('the search for similar ideas finds at least 90 % of the labelled near-duplicates among its first five ideas, with a similarity of at least 0.6', async () => {
+test('for at least 90 % of the near-duplicates in the labelled set, the search returns the original idea with a similarity of at least 0.6', async () => {
   for (const kind of ['typo', 'reworded'] as const) {
     const { count, recall, similarities } = await measure(kind, labelled);
     expect(count).toBe(105);
@@ -73,7 +76,7 @@ test('the search for similar ideas finds at least 90 % of the labelled near-dupl
   }
 });
 
-test('the search for similar ideas finds at least 60 % of the labelled paraphrases in each language among its first five ideas', async () => {
+test('for at least 60 % of the paraphrases in each language of the labelled set, the search for similar ideas returns the original idea', async () => {
   for (const one of labelled) {
     const { count, recall } = await measure('paraphrase', [one]);
     expect(count).toBe(21);

@@ -27,7 +27,7 @@ const create = (title: string, { onSimilar = 'reject', ...headers }: Record<stri
   request(server, `POST /api/v1/ideas?on_similar=${onSimilar}`, { token, headers, json: { title, body: 'Please.' } });
 const countIdeas = async () => (await server.sql('select from ideas where board_id = $1', [world.boardId])).length;
 
-test('similar ideas are found with typing errors, without accents and in another order of words, the most similar first', async () => {
+test('a search for similar ideas ignores typing errors, accents and the order of words, and returns the most similar idea first', async () => {
   const same = await put('Calendar with a dark theme');
   const other = await put('Print the calendar');
   await put('Faster search');
@@ -39,20 +39,20 @@ test('similar ideas are found with typing errors, without accents and in another
   expect((await find({ title: 'Calendar with a dark theme' })).body.data[0]).toMatchObject({ id: same, similarity: 1 });
 });
 
-test('a search for similar ideas finds words of the body', async () => {
+test('a search for similar ideas also compares the words of bodies', async () => {
   const id = await put('Monthly report', { body: 'Copying everything into a spreadsheet takes an afternoon.' });
   const query = { title: 'Download everything', body: 'I want a spreadsheet instead of copying.' };
   expect((await find(query)).ids).toEqual([id]);
 });
 
-test('a board with a language finds other forms of a word', async () => {
+test('on a board with a configured language, a search for similar ideas also finds other forms of a word', async () => {
   const id = await put('Stories of our customers');
   expect((await find({ title: 'A story' })).ids).toEqual([]);
   await server.sql(`update boards set language = 'english' where id = $1`, [world.boardId]);
   expect((await find({ title: 'A story' })).ids).toEqual([id]);
 });
 
-test('similar ideas include no pending ideas, no ideas in hidden statuses and no ideas of other boards, and a merged idea leads to its target', async () => {
+test('a search for similar ideas leaves out pending ideas, hidden statuses and other boards, and returns the target of a merged idea', async () => {
   await put('Dark calendar', { moderationState: 'pending' });
   const hidden = await put('Dark calendar, hidden');
   await server.sql(
@@ -70,7 +70,7 @@ test('similar ideas include no pending ideas, no ideas in hidden statuses and no
   await server.sql('update ideas set merged_into_id = null where board_id = $1', [world.boardId]);
 });
 
-test('a search with the id of an idea finds the ideas that are similar to it, but not the idea itself', async () => {
+test('a search for ideas similar to an existing idea does not return the existing idea', async () => {
   const id = await put('Dark calendar');
   const other = await put('Calendar in dark colours');
   expect((await find({ of: String(id) })).ids).toEqual([other]);
@@ -79,7 +79,7 @@ test('a search with the id of an idea finds the ideas that are similar to it, bu
   expect((await find({ of: String(foreign) })).key).toBe('not_found');
 });
 
-test('a search for similar ideas needs either a title or an id, and refuses longer bodies and a body with an id', async () => {
+test('a search for similar ideas needs either a title or an id, and refuses a body above 1,000 characters or a body with an id', async () => {
   const id = String(await put('Dark calendar'));
   for (const query of [
     {},
@@ -93,7 +93,7 @@ test('a search for similar ideas needs either a title or an id, and refuses long
   for (const title of ["it's", '&|!():*', '\\', '%', "''"]) expect((await find({ title })).ids).toEqual([]);
 });
 
-test('a request with on_similar=reject does not create a near-duplicate, and gets the ideas that it repeats', async () => {
+test('a request with on_similar=reject does not create a near-duplicate, and its error lists the existing ideas', async () => {
   const id = await put('Export a board as CSV');
   const refused = await create('Exprot a board as CSV');
   expect([refused.status, refused.key]).toEqual([409, 'similar_ideas']);
@@ -110,13 +110,13 @@ test('a request with on_similar=reject does not create a near-duplicate, and get
   expect((await create('Exprot a board as CSV', { onSimilar: 'allow' })).status).toBe(201);
 });
 
-test('one of four parallel requests with the same idea and on_similar=reject creates the idea, and the others are refused', async () => {
+test('of four parallel requests with the same idea and on_similar=reject, one creates the idea and three are refused', async () => {
   const answers = await Promise.all(Array.from({ length: 4 }, () => create('Export a board as CSV')));
   expect(answers.map(({ status }) => status).sort()).toEqual([201, 409, 409, 409]);
   expect(await countIdeas()).toBe(1);
 });
 
-test('an Idempotency-Key replays the creation with on_similar=reject, and a refusal does not use up the key', async () => {
+test('an Idempotency-Key replays a creation with on_similar=reject, and a refused request can be sent again with the same key', async () => {
   const first = await create('Export a board as CSV', { 'idempotency-key': 'a' });
   const again = await create('Export a board as CSV', { 'idempotency-key': 'a' });
   expect([first.status, again.status, again.body.id]).toEqual([201, 201, first.body.id]);

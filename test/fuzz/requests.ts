@@ -124,7 +124,7 @@ class RequestMaker {
     const isDoubtful =
       names.includes('cursor') ||
       (names.includes('ids') && names.length > 1) ||
-      // A search for similar ideas needs either a title or an idea.
+      // A search for similar ideas needs either a title or the id of an idea.
       operation.operationId === 'findSimilarIdeas';
 
     const schema = operation.requestBody?.content['application/json']?.schema;

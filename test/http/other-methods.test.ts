@@ -29,7 +29,7 @@ test('a request to an existing path with an unsupported HTTP method gets 405 and
     const tried = url.startsWith('/api/v1/ideas') ? methods : ['PROPFIND', 'TRACE', 'LOCK'];
     for (const method of tried) {
       if (own.includes(method)) continue;
-      // The path of similar ideas also matches the path of an idea, with these methods.
+      // PATCH and DELETE for this path reach the endpoints of one idea, because "similar" fits in the place of its id.
       if (url === '/api/v1/ideas/similar' && ['PATCH', 'DELETE'].includes(method)) continue;
       const answer = await rawRequest(server, method, path);
       expect([method, path, answer.status]).toEqual([method, path, 405]);

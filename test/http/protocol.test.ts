@@ -136,7 +136,7 @@ describe('an unsupported method', () => {
     const url = path.replace(':id', String(ideaId)).replace(':tagId', '1');
     for (const method of ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'QUERY']) {
       if (allowed.includes(method)) continue;
-      // The path of similar ideas also matches the path of an idea, with these methods.
+      // PATCH and DELETE for this path reach the endpoints of one idea, because "similar" fits in the place of its id.
       if (path === '/api/v1/ideas/similar' && ['PATCH', 'DELETE'].includes(method)) continue;
       const answer = await rawRequest(server, method, url, { token });
       expect([method, answer.status]).toEqual([method, 405]);

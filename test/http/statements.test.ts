@@ -124,7 +124,7 @@ describe.each(reads.filter(({ id }) => id !== 'findSimilarIdeas'))('$method $pat
   });
 });
 
-test('a search for similar ideas needs two SQL statements in a transaction, which limits their time', async () => {
+test('a search for similar ideas runs two SQL statements: the first sets a time limit, and the second searches', async () => {
   const log = await statementsOf('GET /api/v1/ideas/similar?title=Dark');
   expect([log.status, log.authentications, log.control]).toEqual([200, 1, ['begin', 'commit']]);
   expect(log.texts).toEqual([expect.stringContaining('statement_timeout'), expect.stringContaining('similar_ideas')]);

@@ -140,7 +140,8 @@ test('the API returns no control character in a title or body that JSON writes a
 const calls: Record<string, [least: number, args: () => Record<string, unknown>]> = {
   getBoard: [45_000, () => ({})],
   listIdeas: [50_000, () => ({})],
-  // The titles of this data have no words, so no ideas are similar. The excerpts of five ideas are smaller than a list.
+  // In this test, no idea has a title with words, so the search finds no similar ideas. A result with five excerpts
+  // would be smaller than a list of ideas.
   findSimilarIdeas: [11, () => ({ title: 'Dark mode' })],
   getIdea: [22_000, () => ({ id: ideaIds[2] })],
   createIdea: [20_000, () => ({ title: quotes(200), body: quotes(10_000) })],

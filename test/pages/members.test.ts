@@ -338,7 +338,7 @@ describe('ideas', () => {
     ).toEqual([{ moderation_state: 'pending' }, { moderation_state: 'published' }]);
   });
 
-  test('the server first shows ideas with titles similar to a new idea, and creates the idea when the person sends it again', async () => {
+  test('the page for a new idea first shows similar ideas, and creates the new idea when the person sends the form again', async () => {
     const similar = await put('Export a board as a CSV file');
     await put('Dark mode');
     const shown = await submit({});
@@ -358,7 +358,7 @@ describe('ideas', () => {
     expect(await server.sql('select from ideas where board_id = $1', [world.boardId])).toHaveLength(3);
   });
 
-  test('while a person writes a title, the page shows similar published ideas in shown statuses, the most similar first', async () => {
+  test('the page for a new idea with a title shows published ideas with similar titles, except ideas in hidden statuses, the most similar first', async () => {
     await put('Dark theme for the calendar');
     const hidden = await put('Dark calendar of hidden things');
     await put('Dark calendar, pending', { moderationState: 'pending' });
@@ -382,7 +382,7 @@ describe('ideas', () => {
     expect(titlesIn((await member.get(path)).html)).toHaveLength(1);
     const locking = await connect(server.url);
     onTestFinished(() => locking.end());
-    // The search waits for the lock until its time limit.
+    // The search waits for the locked table until its time limit.
     await locking.query('begin; lock table ideas in access exclusive mode');
     const slow = await member.get(path);
     expect([slow.status, titlesIn(slow.html)]).toEqual([200, []]);

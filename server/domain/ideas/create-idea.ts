@@ -46,7 +46,10 @@ const lockBoardForSubmission = query('lock_board_for_submission', (db, $: Argume
   boardForSubmission(db, $).forShare('b'),
 );
 
-/** Locks the board for one submission alone. Of two submissions of the same idea, the later one sees the earlier one. */
+/**
+ * Locks the board so that only one submission runs at a time. If two clients submit the same idea at the same time, the
+ * second submission sees the first idea.
+ */
 const lockBoardForSoleSubmission = query('lock_board_for_sole_submission', (db, $: Arguments<OneBoard>) =>
   boardForSubmission(db, $).forNoKeyUpdate('b'),
 );
@@ -106,8 +109,8 @@ const insertIdea = query('insert_idea', (db, $: Arguments<NewIdea>) =>
 );
 
 /**
- * Creates an idea by the acting user (POST /api/v1/ideas), who then follows the idea. On a board with pre-moderation,
- * the idea awaits approval unless the actor is a moderator (see Actor). With `unless`, refuses a near-duplicate of a
+ * Creates an idea (POST /api/v1/ideas). The acting user is its author and follows it. On a board with pre-moderation,
+ * the idea awaits approval unless the actor is a moderator. With `unless`, refuses to create a near-duplicate of a
  * published idea.
  */
 export async function createIdea(

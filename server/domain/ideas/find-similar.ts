@@ -7,7 +7,7 @@ import type { ReadOperation } from '../operation.ts';
 import { excerptOf } from './list-ideas.ts';
 import { ideaViews } from './read-idea.ts';
 
-/** The maximum time of the search, in milliseconds. */
+/** The time limit of a search for similar ideas, in milliseconds. */
 const searchMs = 300;
 
 export type SimilarIdea = RowOf<typeof selectSimilar>;
@@ -18,12 +18,12 @@ interface SearchedText {
   voterId: number | null;
   title: string;
   body: string;
-  /** The id of the idea with these texts, which is not similar to itself. Null for a new idea. */
+  /** If the title and body belong to an existing idea, its id. The search leaves this idea out. Null for a new idea. */
   ideaId: number | null;
   excerptLength: number;
 }
 
-/** The function similar_ideas finds published ideas, also in hidden statuses. */
+/** The database function similar_ideas also finds ideas in hidden statuses. This statement leaves them out. */
 const selectSimilar = query('select_similar_ideas', (db, $: Arguments<SearchedText>) => {
   const found = sql<{
     idea_id: number;
@@ -47,13 +47,14 @@ const selectSimilar = query('select_similar_ideas', (db, $: Arguments<SearchedTe
 interface Text {
   title: string;
   body: string;
-  /** The id of the idea with these texts, if it exists. */
+  /** If the title and body belong to an existing idea, its id. */
   ideaId?: number;
 }
 
 /**
- * Finds published ideas in shown statuses that are similar to a text, the most similar first. A merged idea counts as its
- * target. Reads at most the first 1,000 characters of each body.
+ * Finds published ideas that are similar to a title and body, the most similar first. Leaves out ideas in hidden
+ * statuses. If a merged idea is similar, returns the target of the merge. Compares only the first 1,000 characters of
+ * bodies.
  */
 export function selectSimilarIdeas(op: ReadOperation, { title, body, ideaId }: Text): Promise<SimilarIdea[]> {
   const { accountId, boardId, voterId } = op.actor;
@@ -64,7 +65,7 @@ const limitTime = query('limit_time_of_search', db =>
   db.selectNoFrom(sql<string>`set_config('statement_timeout', ${sql.lit(String(searchMs))}, true)`.as('set_config')),
 );
 
-/** Finds similar ideas like selectSimilarIdeas. Fails if the search takes too long. */
+/** Finds similar ideas. Fails if the search takes longer than `searchMs`. */
 export function findSimilarIdeas(
   database: Database,
   actor: ReadOperation['actor'],
@@ -76,7 +77,10 @@ export function findSimilarIdeas(
   });
 }
 
-/** Finds similar ideas, or none if the search takes too long: a person can write an idea without them. */
+/**
+ * Finds similar ideas. Returns an empty list if the search takes too long, because a person can submit an idea without
+ * the list.
+ */
 export async function findSimilarIdeasInTime(...search: Parameters<typeof findSimilarIdeas>): Promise<SimilarIdea[]> {
   try {
     return await findSimilarIdeas(...search);

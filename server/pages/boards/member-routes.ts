@@ -68,8 +68,8 @@ function changeRoute(
 }
 
 /**
- * Shows the form for a new idea. If the form was sent or the query has a title, the page also shows similar ideas. A
- * script of the page asks for them while the person types the title.
+ * Shows the form for a new idea. If the person has sent the form, or the query has a title, the page also shows similar
+ * ideas. A script of the page requests the page again while the person types a title.
  */
 async function showNewIdea(visit: BoardVisit, problem?: Problem) {
   const title = visit.isSent ? visit.field('title') : visit.parameter('title');
@@ -102,7 +102,7 @@ async function showForm(visit: BoardVisit, title: string, similar: SimilarIdea[]
   return visit.page('new-idea', frameOfBoard(visit, board, { page: t('boards.submit_idea') }), data, { problem });
 }
 
-/** Creates the idea. But if similar ideas exist that the person has not seen yet, the page first shows these ideas. */
+/** Creates the idea. But if the board has similar ideas that the person has not seen yet, shows them first. */
 async function submitIdea(visit: BoardVisit) {
   const input = IdeaInput.safeParse({ title: visit.field('title'), body: visit.field('body') });
   if (!input.success) throw new FormProblem(422, refusedText(input.error));
