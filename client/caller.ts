@@ -153,7 +153,7 @@ export class Caller {
     const cache = this.#cache;
     return (request, signal) => {
       const send = (one: PreparedRequest) => sendWithFetch(this.#fetch, { ...fetchOptions }, one, signal);
-      // Nobody reads the same page of events twice, so the cache would only fill up.
+      // The client does not cache pages of events. Nobody reads the same page twice, so they would only fill the cache.
       const isCacheable = request.method === 'GET' && !request.isConditional && request.operation !== 'listEvents';
       if (!cache || !isCacheable) return send(request);
       return sendWithCache(cache, request, send, error => this.#log.write('error', `The cache failed: ${error}`));
@@ -196,7 +196,7 @@ function addressOf(baseUrl: unknown): string {
     if (/^https?:$/.test(protocol) && isBare)
       return `${origin}${pathname}`.replace(/\/+$/, '').replace(/\/api\/v1$/, '');
   } catch {
-    // A text that is not a URL gets the error below.
+    // If the text is not a URL, the code below throws the error.
   }
   throw new TypeError('baseUrl must be an address such as https://ideas.example.com, without credentials or a query');
 }

@@ -15,7 +15,7 @@ const hasMethods = (value: unknown, ...names: string[]) =>
 
 const duration: Rule = { must: 'a number of milliseconds above 0', test: value => isNumber(value) && value > 0 };
 
-/** The parts of a request that the client sets itself, so that `fetchOptions` must not have them. */
+/** The client sets these parts of a request itself. `fetchOptions` must not contain them. */
 const ownParts = ['method', 'headers', 'body', 'signal', 'redirect'];
 
 const hookNames = ['onRequest', 'onResponse', 'onRetry'];

@@ -100,7 +100,7 @@ export class Events {
       for (const listed of page.data) {
         if (signal?.aborted) throw abortError(signal, { operation: 'listEvents', attempts: 0 });
         yield followed(listed);
-        // When the loop asks for the next event, it has handled this one.
+        // The caller's loop asks for the next event only after it has handled this event.
         await moveTo(listed.cursor);
       }
       await moveTo(page.next_cursor);

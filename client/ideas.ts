@@ -49,7 +49,7 @@ export class Ideas {
   list(query: ListIdeasQuery | undefined, options: ConditionalOptions): Call<IdeaList | NotModified>;
   list(query?: ListIdeasQuery, options?: CallOptions): List<Idea, IdeaList>;
   list(query: ListIdeasQuery = {}, options: CallOptions = {}): List<Idea, IdeaList> | Call<IdeaList | NotModified> {
-    // A list of ideas by their ids has only one page, and the server refuses parameters of pages.
+    // A list of ideas by their ids has only one page. The server refuses pagination parameters for this list.
     const read = (page: ListIdeasQuery) => this.#caller.call('listIdeas', { query: query.ids ? query : page }, options);
     return 'etag' in options ? read(query) : new List(read, query);
   }

@@ -46,7 +46,7 @@ export interface CallOptions extends Limits {
   fetchOptions?: FetchOptions | undefined;
 }
 
-/** The options of one read whose response you may already have. */
+/** The options of a read that can reuse an earlier response. */
 export interface ConditionalOptions extends CallOptions {
   /**
    * The `etag` of an earlier response. If the response would be the same, the call resolves to `notModified`, and does

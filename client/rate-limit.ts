@@ -12,7 +12,10 @@ export interface RateLimit {
   resetSeconds: number;
 }
 
-/** Reads the rate limit headers. Returns undefined if one is missing, also in a browser that may not read them. */
+/**
+ * Reads the rate limit headers. Returns undefined if a header is missing, or if the browser does not let the page read
+ * it.
+ */
 export function readRateLimit(headers: Headers): RateLimit | undefined {
   const [limit, remaining, resetSeconds] = ['limit', 'remaining', 'reset'].map(name =>
     wholeNumber(headers.get(`x-ratelimit-${name}`)),

@@ -2,8 +2,8 @@
 const version = '1.0.0';
 
 /**
- * Returns the User-Agent of the SDK. Returns undefined in a browser, which has its own User-Agent. There, a header that
- * a page adds also needs the permission of the server (CORS).
+ * Returns the User-Agent of the SDK. Returns undefined in a browser, which has its own User-Agent. In a browser, the
+ * server must also allow each header that a page adds (CORS).
  */
 export function userAgent(): string | undefined {
   const { navigator } = globalThis as { navigator?: { userAgent?: string } };

@@ -83,8 +83,8 @@ type Nothing = Partial<Record<never, never>>;
 export const NoQuery: z.ZodType<Nothing, Nothing> = z.strictObject({});
 
 /**
- * The Idempotency-Key header of a POST request. Of the requests with the same token, path and key, only one takes
- * effect in 24 hours.
+ * The Idempotency-Key header of a POST request. Within 24 hours, the server executes only one of the requests with the
+ * same token, path and key.
  */
 export const IdempotencyHeaders = {
   'idempotency-key': z

@@ -15,8 +15,8 @@ const dist = resolve(directory ?? join(source, 'dist'));
 const compiler = join(dirname(createRequire(import.meta.url).resolve('typescript/package.json')), 'bin/tsc');
 
 mkdirSync(dirname(dist), { recursive: true });
-// The compiler writes its output into folders with the same names as in the repository: a folder for this package, and
-// folders for imported packages. This script keeps only the first of them.
+// The compiler writes one output folder for this package, and one for each imported package of the repository. This
+// script keeps only the folder of this package.
 const tree = mkdtempSync(join(dirname(dist), '.build-'));
 try {
   // Several threads would be slower here, because each thread would check the imports that the few files have in common.

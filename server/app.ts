@@ -67,14 +67,14 @@ export async function buildApp(server: ServerDependencies): Promise<FastifyInsta
     bodyLimit: maxBodyBytes,
     genReqId: requestIdOf,
     requestTimeout: server.config.REQUEST_TIMEOUT_MS,
-    // Turns off Node's own refusal of a request without a Host header, because it has no body. A hook of ours refuses
-    // such a request.
+    // Node's own answer to a request without a Host header has no body. Turns this answer off, because one of our hooks
+    // sends an answer with a body.
     http: { ...boundedServer(server.config), requireHostHeader: false },
     // Turns off Fastify's answers to invalid HTTP, because guardTransport answers invalid HTTP.
     clientErrorHandler() {},
     routerOptions: { ignoreTrailingSlash: false },
-    // Turns off Fastify's own 503 during a stop, whose body has another format. Requests on open connections still get
-    // answers.
+    // Turns off Fastify's own 503 during a stop, because its body has another format. The server still answers requests
+    // on open connections.
     return503OnClosing: false,
     frameworkErrors: answerUnroutable(
       (error, request, reply) => {

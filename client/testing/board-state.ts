@@ -71,7 +71,8 @@ export class BoardState {
 
   constructor(settings: Partial<Board>, baseUrl: string, emit: (event: BoardEvent) => void) {
     const example = contract.BoardDetails.parse(exampleOf(contract.BoardDetails));
-    // The time windows of the example board are closed at the moment, so the test board has none.
+    // In the contract's example of a board, the time windows are over. The test board has no time windows, so it
+    // accepts ideas and votes.
     const windows = {
       submissions_open_at: null,
       submissions_close_at: null,

@@ -80,7 +80,7 @@ function positionOf(cursor: string | undefined): number {
     const position = /^events (\d+)$/.exec(atob(cursor))?.[1];
     if (position !== undefined) return Number(position);
   } catch {
-    // An invalid cursor gets the error below.
+    // If the cursor is invalid, the code below throws the error.
   }
   const message = 'Is not a cursor of an event of this board';
   const issue: ValidationIssue = { path: ['query', 'after'], code: 'custom', message };

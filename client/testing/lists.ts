@@ -41,7 +41,7 @@ function readCursor(cursor: string, sort: string): Place {
     const [ofSort, key, id] = JSON.parse(atob(cursor));
     if (ofSort === sort) return [key, id];
   } catch {
-    // An invalid cursor gets the error below.
+    // If the cursor is invalid, the code below throws the error.
   }
   const issue: ValidationIssue = {
     path: ['query', 'cursor'],

@@ -5,7 +5,7 @@ import { exampleOf, type TestToken } from './board-state.ts';
 
 const example = TokenSchema.parse(exampleOf(TokenSchema));
 
-/** The tokens of a test server. Each token grants the only board. */
+/** The tokens of a test server. Each token gives access to the only board of the server. */
 export class Tokens {
   /** The user who issues tokens by default. */
   readonly owner: Author = example.issuer;

@@ -59,7 +59,7 @@ function describeParameters({ parameters }: Operation, route: Route) {
   for (const parameter of parameters) {
     const { examples = [], ...schema } = parameter.schema;
     parameter.schema = schema;
-    // The form of a list in a query string: values with commas between them.
+    // In a query string, a list is written as values with commas between them.
     if (parameter.in === 'query' && schema.type === 'array')
       Object.assign(parameter, { style: 'form', explode: false });
     const [value] = examples as unknown[];

@@ -26,7 +26,7 @@ interface Scene {
 
 type Outcome = Pick<Harm, 'recovered' | 'fault' | 'hanging'>;
 
-/** The disruptions of the soak test. The number is the start of a disruption, as a share of the test's duration. */
+/** The disruptions of the soak test. The number says when a disruption starts, as a share of the test's duration. */
 const harmful: [number, string, (scene: Scene) => Promise<Outcome>][] = [
   [0.15, 'PostgreSQL stopped (fast), away for 3 s, started', scene => restartPostgres(scene, 'fast')],
   [0.35, 'Server 1 restarted (SIGTERM)', scene => restart(scene, 'server 1')],

@@ -66,7 +66,8 @@ export function serveAdmin(
     serveAccount(app, server);
     serveConnections(app, server);
     serveRoutes(app, server, findAccount, [homeRoute]);
-    // Admins may leave an account that requires two-factor sign-in of them.
+    // An admin may leave an account without two-factor sign-in, even if the account requires two-factor sign-in of its
+    // admins.
     serveRoutes(app, server, requireAccount, [leaveRoute], [requireSession, nameAccount]);
     serveRoutes(app, server, requireModeratedAccount, moderationRoutes);
     serveRoutes(app, server, requireAdminAccount, [

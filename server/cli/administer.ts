@@ -67,7 +67,7 @@ export async function openForCommand<T>(
     poolSize,
     connectTimeoutMs: config.DATABASE_CONNECT_TIMEOUT_MS,
     statementTimeoutMs: config.DATABASE_STATEMENT_TIMEOUT_MS,
-    // Logs no warning about a lost connection, because the running query and thus the command fail anyway.
+    // Does not log a lost connection, because the running query fails anyway, and then the command reports the error.
     logger: { warn: () => {} },
   });
   try {

@@ -27,7 +27,8 @@ export function checkAuthor({ actor }: Changer, { author_id }: Authored) {
 }
 
 /**
- * Throws if the author may no longer change the text because too much time has passed. Moderators may always change it.
+ * Throws if the actor is not a moderator and the time for changes by the author is over. A moderator may change the
+ * text at any time.
  */
 export function checkChangeWindow(by: Changer, text: Authored) {
   if (!by.actor.isModerator && !isInWindow(by, text)) throw new DomainError('change_window_closed');

@@ -137,7 +137,8 @@ export async function useOnce(
   { kind, id, expiresAt }: { kind: string; id: string; expiresAt: Date },
   now: Date,
 ): Promise<boolean> {
-  // The counter has a window with a constant start, so that both requests always count in the same window.
+  // The time window of this counter has a constant start, so that the first and a second use always count in the same
+  // window.
   const window = { windowSeconds: 0, windowStartedAt: new Date(0), expiresAt };
   return !isExhausted(await charge(database, { name: kind, key: `${kind}:${id}`, limit: 1, ...window }, now));
 }

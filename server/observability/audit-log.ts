@@ -26,8 +26,8 @@ type Fields = Record<string, unknown>;
 interface RepeatWindow {
   kinds: Map<string, { fields: Fields; repeated: number }>;
   /**
-   * The number of further entries of this name, counted together after the log has counted maxKinds different ones
-   * separately.
+   * The number of entries beyond the first maxKinds different entries of this name. The log counts all of these
+   * together.
    */
   others: number;
   timer: NodeJS.Timeout;

@@ -125,8 +125,8 @@ async function readMetadata(access: ProviderAccess, outgoing: OutgoingRequests):
     execute: [openid.enableNonRepudiationChecks, ...(isLocal ? [openid.allowInsecureRequests] : [])],
   });
   const metadata = configuration.serverMetadata();
-  // For some providers, the library accepts any issuer of the provider. Then customers of other organizations could
-  // sign in.
+  // For some providers, the library accepts the issuer of every organization that uses the provider. Then people of
+  // other organizations could sign in.
   if (new URL(metadata.issuer).href !== new URL(issuer).href) {
     throw new ProviderError('issuer', `The metadata names the issuer ${metadata.issuer}`);
   }

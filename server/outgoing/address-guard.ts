@@ -55,7 +55,7 @@ export function isForbiddenHost(guard: AddressGuard, hostname: string): boolean 
   return addresses.every(address => isIP(address) !== 0 && !guard.isAllowed(address));
 }
 
-/** The reasons why the server cannot send to a URL: the names of their texts. */
+/** The reasons why the server cannot send to a URL. Each reason is a part of the key of its text in the catalogue. */
 export type UrlProblem = 'malformed' | 'scheme' | 'credentials' | 'private';
 
 /** Returns the reason why the server cannot send to a URL, if any. Does not look up host names. */

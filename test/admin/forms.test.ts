@@ -53,7 +53,8 @@ describe('a form of a signed-in user', () => {
     expect(await Promise.all([formToken, ...tokens].map(statusOf))).toEqual([409, 409, 409, 409]);
     const bytes = Buffer.from(formToken, 'base64url');
     const changed = [0, 31, 32, 63].map(at => bytes.with(at, (bytes[at] as number) ^ 1));
-    // The first half is random. The second half is the token of the session, combined with the first half.
+    // The first half of a form_token is random. The second half is the token of the session, combined with the first
+    // half by XOR.
     const [zeros, half] = [Buffer.alloc(32), bytes.subarray(32)];
     const others = [...changed, Buffer.concat([zeros, half]), half, Buffer.alloc(64)];
     const encoded = others.map(one => Buffer.from(one).toString('base64url'));

@@ -21,7 +21,7 @@ const server = await startServerForFile({ environment: { WEBHOOK_ALLOWED_CIDRS: 
 const world = await createWorld(server);
 
 describe('webhooks of the server', () => {
-  test('verifyWebhook() accepts every event type that the server sends, and a switch over the event types compiles', async () => {
+  test('verifyWebhook() accepts every event type that the server sends, and TypeScript accepts a switch over all event types', async () => {
     const receiver = await startReceiverForTest();
     const { id, secret } = await addWebhook(server, world, { url: receiver.url });
     const { token } = await issueToken(server, world, 'moderate');
@@ -251,7 +251,7 @@ describe('signWebhook', () => {
     expect((await signWebhook(event, secret)).headers['webhook-id']).not.toBe(id);
   });
 
-  test('signWebhook() signs a text as it is, with the given id and timestamp', async () => {
+  test('signWebhook() signs exactly the given text, with the given id and timestamp', async () => {
     const at = new Date('2026-03-14T09:26:53.589Z');
     const { headers, body: text } = await signWebhook('{"type": "ü"}', secret, { id: 'evt_1', timestamp: at });
     expect(text).toBe('{"type": "ü"}');

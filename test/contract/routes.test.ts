@@ -76,7 +76,7 @@ test('every API route that the server registers belongs to an operation in the c
   expect(apiRoutes().filter(({ route }) => route?.metadata === undefined)).toEqual([]);
 });
 
-describe.each(documented)('$method $path', operation => {
+describe.each(documented)('the operation $method $path', operation => {
   const { parameters } = operation;
   const documentedIn = (place: string) => parameters.filter(one => one.in === place).map(({ name }) => name);
 

@@ -109,7 +109,7 @@ describe('applying migrations', () => {
     expect(await listPendingMigrations(db.url)).toEqual([]);
   });
 
-  test('the core and each extension number their migrations independently', async () => {
+  test('the server and each extension number their migrations independently', async () => {
     const db = await freshDatabase();
     const core = await makeStream({ '0001_first.sql': trace('core') });
     const extension = await makeStream({ '0001_first.sql': trace('extension') }, 'an-extension');

@@ -35,7 +35,7 @@ describe('the canonical form of an address', () => {
     expect(canonicalAddress(one)).not.toBe(canonicalAddress(other));
   });
 
-  test('the canonical form of an e-mail address is its own canonical form and contains no NUL, capital ASCII letter or lone surrogate', () => {
+  test('a canonical e-mail address stays the same when it is canonicalized again, and contains no NUL, capital ASCII letter or lone surrogate', () => {
     const unit = fc.oneof(
       fc.constantFrom('@', '.', 'İ', 'K', 'ß', '\u0331', '\u0307', 'xn--', '。', '\0'),
       fc.string(),

@@ -110,7 +110,7 @@ describe('a new person with an identity', () => {
     expect(await countUsers()).toBe(before);
   });
 
-  test('an account that only invited people may join refuses a new external identity, unless everybody from its provider may join', async () => {
+  test('an account that only invited people may join refuses a new external identity, unless the setting of its provider lets everybody join', async () => {
     const before = await countUsers();
     expect(await signIn(newPerson({ isAdmitted: false }))).toEqual({ refused: 'may_not_join' });
     await db.sql(`update accounts set join_rule = 'domains', join_domains = '{partner.example}' where id = $1`, [
@@ -235,7 +235,7 @@ describe('a session of an identity', () => {
     expect(await signIn(person)).toEqual({ refused: 'blocked', userId });
   });
 
-  test('a server of the previous version does not accept the cookie of a session of an external identity', async () => {
+  test('a server of the previous version rejects the session cookie of a user who signed in with an external identity', async () => {
     const outcome = await signIn(newPerson());
     // The previous version accepts only cookies of this form.
     expect('token' in outcome && /^[A-Za-z0-9_-]{43}$/.test(outcome.token)).toBe(false);

@@ -45,7 +45,7 @@ async function listed(ideaId: number, token: string, query = ''): Promise<boolea
   return body.data.some(({ id }: { id: number }) => id === ideaId);
 }
 
-test('tokens with each grant can read an idea from the first request after its approval', async () => {
+test('a token with any grant can read an idea as soon as the idea is approved', async () => {
   const ideaId = await submit();
   expect((await read(ideaId, authorToken)).status).toBe(404);
   expect(await listed(ideaId, tokens.moderate, '&moderation_state=pending')).toBe(true);
@@ -62,7 +62,7 @@ test('tokens with each grant can read an idea from the first request after its a
   expect(vote.body.score).toBe(1);
 });
 
-test('a token with any grant does not list a rejected idea, and a moderate token can neither read nor change it', async () => {
+test('no token sees a rejected idea in the list of ideas, and even a token with the moderate grant can neither read nor change it', async () => {
   const ideaId = await submit();
   expect(await reject(ideaId)).toBe(true);
   const targets = await createTargets(server, world);

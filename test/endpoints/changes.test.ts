@@ -104,7 +104,7 @@ describe('the edit of an idea', () => {
     expect((await eventsOf(id, 'idea.updated')).map(({ body }) => body.data.reason)).toEqual([undefined, reason]);
   });
 
-  test('a moderate token whose issuer is no longer a moderator can edit ideas of its issuer, but not ideas of other users', async () => {
+  test('a token with the moderate grant can edit only the ideas of its issuer if the issuer is no longer a moderator', async () => {
     const { id } = await create();
     const formerId = await createMember(server, world.accountId, 'member');
     const { token: former } = await issueToken(server, world, 'moderate', { issuerId: formerId });
@@ -388,7 +388,7 @@ describe('parallel changes of an idea', () => {
   );
 
   test.each([1, 2, 3, 4])(
-    'an edit of an idea that runs in parallel with a merge or a deletion has the same result as before or after it (%i)',
+    'an edit of an idea in parallel with a merge or a deletion has the same result as if the two had run one after the other (%i)',
     async () => {
       const [source, target] = [await create(), await create()];
       const [merge, edited] = await Promise.all([

@@ -187,7 +187,7 @@ test('an idea in a status that is closed for comments rejects new comments and s
   expect((await list(ideaId, '', moderator)).body.data).toHaveLength(1);
 });
 
-test('a comment on a pending idea gets 404 with a write token and 422 with a moderate token', async () => {
+test('a comment on a pending idea gets 404 with the write grant and 422 with the moderate grant', async () => {
   const ideaId = await insertIdea(server, world, { moderationState: 'pending' });
   const moderator = await issueToken(server, world, 'moderate');
   const before = await snapshot(server);
@@ -305,7 +305,7 @@ test('a request for the comments of an idea gets 404 if the idea is missing or t
   expect((await list(pending, '', moderator.token)).status).toBe(200);
 });
 
-test('a read token can list comments but cannot add a comment', async () => {
+test('a token with the read grant can list comments but cannot add a comment', async () => {
   const ideaId = await ideaWithComments(1);
   const reader = await issueToken(server, world, 'read');
   expect(bodiesOf(await list(ideaId, '', reader.token))).toEqual(['Comment 1']);

@@ -194,7 +194,7 @@ describe('the list of events', () => {
     expect((await list(follower, { after: body.next_cursor })).body).toEqual(body);
   });
 
-  test('events of an idea that was pending are only for tokens that can moderate, even after the approval of the idea', async () => {
+  test('an event from the time when its idea was pending is returned only to tokens that can moderate, even after the approval of the idea', async () => {
     const follower = await createFollower('moderate');
     const { token: reader } = await issueToken(server, follower.world, 'write');
     const ideaId = await insertIdea(server, follower.world, { title: 'Pending', moderationState: 'pending' });
@@ -337,7 +337,7 @@ describe('the cursor of the list of events', () => {
     expect((await list(follower, { after: next_cursor })).body.data).toEqual([]);
   });
 
-  test('cursors show whether they come from before or after the table event_positions was restored from a dump', async () => {
+  test('a cursor that was created after the table event_positions was restored from a dump differs from earlier cursors', async () => {
     const follower = await createFollower();
     const { next_cursor: before } = (await list(follower)).body;
     await server.sql('create table copied (like event_positions including all)');
@@ -389,7 +389,7 @@ describe('events of parallel transactions', () => {
     await slow.end();
   });
 
-  test('each of five followers gets every committed event once while ten writers commit in random order or roll back', async () => {
+  test('each of five clients that follow a board gets every committed event once while ten writers commit in random order or roll back', async () => {
     const follower = await createFollower();
     const ideas = await Promise.all(
       Array.from({ length: 10 }, (_, n) => insertIdea(server, follower.world, { title: `Idea ${n}` })),

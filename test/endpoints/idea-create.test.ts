@@ -274,7 +274,7 @@ describe('a new idea on a board with pre-moderation', () => {
     },
   );
 
-  test('a token with the write grant cannot read the pending idea that it created, but its issuer follows the idea', async () => {
+  test('a token with the write grant cannot read the pending idea that it created, but the issuer of the token follows the idea', async () => {
     await server.sql('update boards set pre_moderation = true where id = $1', [world.boardId]);
     const { body } = await create(valid);
     expect(await request(server, `GET /api/v1/ideas/${body.id}`, { token })).toMatchObject({ status: 404 });

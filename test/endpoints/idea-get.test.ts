@@ -140,7 +140,7 @@ test('a token can read an idea in a hidden status by its id', async () => {
   expect(await get(await insertIdea(server, world, { status: 'hidden' }))).toMatchObject({ status: 200 });
 });
 
-test('only a moderate token can read a pending idea', async () => {
+test('only a token with the moderate grant can read a pending idea', async () => {
   const id = await insertIdea(server, world, { moderationState: 'pending' });
   expect(await get(id, moderator)).toMatchObject({ status: 200, body: { id, moderation_state: 'pending' } });
   const missing = await get(999_999_999);
@@ -213,7 +213,7 @@ describe('the parameter expand', () => {
     expect(rest.body.data).toMatchObject([{ body: 'Comment 21' }]);
   });
 
-  test('expand=votes needs a moderate token whose issuer is a moderator, and expand=comments works with every token', async () => {
+  test('expand=votes needs the moderate grant and an issuer who is a moderator, and expand=comments works with every token', async () => {
     const id = await insertIdea(server, world);
     const issuerId = await createMember(server, world.accountId, 'member');
     const former = await issueToken(server, world, 'moderate', { issuerId });

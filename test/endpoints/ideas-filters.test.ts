@@ -337,7 +337,7 @@ describe('ideas by their ids', () => {
     expect(answer.body.data[0].merged_into_id).toBe(target);
   });
 
-  test('a request for ideas by their ids returns pending ideas only to a moderate token whose issuer is a moderator, and never rejected ideas', async () => {
+  test('a request for ideas by their ids returns pending ideas only if the token and its issuer can moderate, and never rejected ideas', async () => {
     const board = await openBoard('moderate');
     const pending = await insert(board, 'pending', { moderation_state: 'pending' });
     const rejected = await insert(board, 'rejected', { moderation_state: 'rejected' });

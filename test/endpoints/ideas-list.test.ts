@@ -123,7 +123,7 @@ describe('the bodies of the list', () => {
     },
   );
 
-  test('a search and a later page of the list of ideas have only the first 300 characters of each body with body=excerpt', async () => {
+  test('a search and a later page of the list of ideas obey body=excerpt and have only the first 300 characters of each body', async () => {
     expect(await read({ q: 'emoji', body: 'excerpt' })).toEqual({ emoji: cut.emoji, 'more emoji': cut['more emoji'] });
     const first = await board.list({ per_page: '1', body: 'excerpt' });
     const cursor: string = first.body.next_cursor;

@@ -152,7 +152,7 @@ describe('the notification of a mention', () => {
     expect(await told()).toEqual({});
   });
 
-  test('a mention in a pending idea notifies the member only when a moderator has approved the idea', async () => {
+  test('a mention in a pending idea notifies the mentioned member only when a moderator has approved the idea', async () => {
     await server.sql('update boards set pre_moderation = true where id = $1', [world.boardId]);
     const [mona, moderator] = [await member('Mona'), await member('Max Moderator', 'moderator')];
     const { body: idea } = await submit('As @Mona and @Max Moderator said.');

@@ -305,7 +305,7 @@ describe('rejected merges', () => {
     expect(await snapshot(server)).toEqual(before);
   });
 
-  test('a merge or unmerge with a write token is rejected and changes nothing', async () => {
+  test('a merge or unmerge by a token with the write grant is rejected and changes nothing', async () => {
     const [source, target] = [await idea(), await idea()];
     await merge(source, target);
     const other = await idea();

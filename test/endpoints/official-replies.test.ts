@@ -87,7 +87,7 @@ async function told() {
 }
 
 describe('the official reply of a status change', () => {
-  test('an official reply is a counted comment with the field official set, and its author is the user who issued the token', async () => {
+  test('an official reply is a comment with the field official, counts as a comment, and has the issuer of the token as its author', async () => {
     const answer = await setStatus('planned', '  In spring.\n');
     expect([answer.status, answer.body.status_key, answer.body.comment_count]).toEqual([200, 'planned', 1]);
     expect(await comments()).toEqual([

@@ -110,7 +110,7 @@ test('a request with on_similar=reject does not create a near-duplicate, and its
   expect((await create('Exprot a board as CSV', { onSimilar: 'allow' })).status).toBe(201);
 });
 
-test('of four parallel requests with the same idea and on_similar=reject, one creates the idea and three are refused', async () => {
+test('one of four parallel requests with the same idea and on_similar=reject creates the idea, and three are refused', async () => {
   const answers = await Promise.all(Array.from({ length: 4 }, () => create('Export a board as CSV')));
   expect(answers.map(({ status }) => status).sort()).toEqual([201, 409, 409, 409]);
   expect(await countIdeas()).toBe(1);

@@ -169,7 +169,7 @@ test('the status of a pending, rejected, merged or missing idea cannot be change
   expect(await snapshot(server)).toEqual(before);
 });
 
-test('a write token cannot change the status of an idea', async () => {
+test('a token with the write grant cannot change the status of an idea', async () => {
   const ideaId = await insertIdea(server, world, { status: 'new' });
   const writer = await issueToken(server, world, 'write');
   const answer = await setStatus(ideaId, 'next', writer.token);

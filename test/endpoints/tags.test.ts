@@ -26,7 +26,7 @@ const createTags = (count: number) =>
 const longAgo = '2026-01-01T00:00:00.000Z';
 const setLongAgo = (ideaId: number) => setUpdatedAt(server, ideaId, longAgo);
 
-test("a moderate token can add and remove tags of an idea, and the response has the idea's tags sorted by name", async () => {
+test("a token with the moderate grant can add and remove tags of an idea, and the response has the idea's tags sorted by name", async () => {
   const ideaId = await insertIdea(server, world);
   await setLongAgo(ideaId);
   const first = await add(ideaId, billing);
@@ -214,7 +214,7 @@ test('the tags of a pending, rejected, merged or missing idea cannot be changed'
   expect(await snapshot(server)).toEqual(before);
 });
 
-test('a write token cannot add or remove the tags of an idea', async () => {
+test('a token with the write grant cannot add or remove the tags of an idea', async () => {
   const ideaId = await insertIdea(server, world);
   await add(ideaId, billing);
   const writer = await issueToken(server, world, 'write');

@@ -57,7 +57,7 @@ test.each([
   ['member', false],
   [null, false],
 ] as const)(
-  'if the issuer of a moderate token has the role %s (null means no member), GET /api/v1/token returns is_moderate_effective %s',
+  'for a token with the moderate grant whose issuer has the role %s (null means no member), GET /api/v1/token returns is_moderate_effective %s',
   async (role, isEffective) => {
     const issuerId = await createMember(server, world.accountId, 'admin');
     const { token } = await issueToken(server, world, 'moderate', { issuerId });

@@ -134,7 +134,7 @@ describe('votes on ideas in different states', () => {
     }
   };
 
-  test('a vote on a pending or rejected idea gets 404, even with a moderate token', async () => {
+  test('a vote on a pending or rejected idea gets 404, even with the moderate grant', async () => {
     const moderator = await issueToken(server, world, 'moderate');
     for (const state of ['pending', 'rejected']) {
       await server.sql('update ideas set moderation_state = $2 where id = $1', [ideaId, state]);

@@ -200,7 +200,7 @@ describe('access to the list of votes', () => {
     expect(answer.body.error.details).toMatchObject({ needed: 'moderate', held: grant });
   });
 
-  test('a moderate token gets 403 for the list of votes if its issuer is no longer a moderator', async () => {
+  test('a token with the moderate grant gets 403 for the list of votes if its issuer is no longer a moderator', async () => {
     const issuerId = await createMember(server, world.accountId, 'member');
     const { token } = await issueToken(server, world, 'moderate', { issuerId });
     expect(await list('', ideaId, token)).toMatchObject({ status: 403, key: 'token_issuer_not_moderator' });

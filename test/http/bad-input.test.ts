@@ -86,7 +86,7 @@ const brokenBodies: [string, string | Uint8Array, Expected][] = [
 
 const kibibyte64 = 64 * 1024;
 
-describe.each(writes)('$method $path', operation => {
+describe.each(writes)('the operation $method $path', operation => {
   test('a body that is malformed JSON, no JSON object, or has an unknown field is refused', async () => {
     await refusesAll(
       operation.method,
@@ -153,7 +153,7 @@ describe.each(writes)('$method $path', operation => {
   });
 });
 
-describe.each(writes.filter(({ hasIdeaId }) => hasIdeaId))('$method $path', operation => {
+describe.each(writes.filter(({ hasIdeaId }) => hasIdeaId))('the operation $method $path', operation => {
   test('a request with an invalid id in its path gets 404, like a request for a missing idea', async () => {
     const body = operation.hasBody ? JSON.stringify(requestOf(operation, targets).json) : undefined;
     const options = body === undefined ? {} : { body, headers: json };
@@ -478,7 +478,7 @@ const badPages = [
 ];
 const badPerPages = ['0', '101', '-1', '1.5', '1e1', '+1', 'x', '', '9'.repeat(30)];
 
-describe.each(reads)('$method $path', operation => {
+describe.each(reads)('the operation $method $path', operation => {
   test('a request with an unknown, repeated or invalid query parameter is refused', async () => {
     await refusesAll(
       'GET',
@@ -493,7 +493,7 @@ describe.each(reads)('$method $path', operation => {
   });
 });
 
-describe.each(reads.filter(({ hasIdeaId }) => hasIdeaId))('$method $path', operation => {
+describe.each(reads.filter(({ hasIdeaId }) => hasIdeaId))('the operation $method $path', operation => {
   test('a request with an invalid id in its path gets 404, like a request for a missing idea', async () => {
     await refusesAll(
       'GET',
@@ -502,7 +502,7 @@ describe.each(reads.filter(({ hasIdeaId }) => hasIdeaId))('$method $path', opera
   });
 });
 
-describe.each(reads.filter(({ id }) => id.startsWith('list')))('$method $path', operation => {
+describe.each(reads.filter(({ id }) => id.startsWith('list')))('the operation $method $path', operation => {
   test('a list request with an invalid cursor, page or per_page is refused', async () => {
     const queries = [
       ...Object.values(badCursors).map(cursor => `cursor=${cursor}`),

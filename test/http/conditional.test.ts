@@ -28,7 +28,7 @@ async function charged(): Promise<number> {
 const ask = (line: string, ifNoneMatch?: string, by = token) =>
   request(server, line, { token: by, headers: ifNoneMatch === undefined ? {} : { 'if-none-match': ifNoneMatch } });
 
-describe.each(reads)('$method $path', operation => {
+describe.each(reads)('the operation $method $path', operation => {
   test("a read request with the current ETag gets 304 without a body and does not count against the token's rate limit", async () => {
     const { line } = requestOf(operation, targets);
     const first = await ask(line);

@@ -196,7 +196,7 @@ describe('the slots of a token for waiting requests', () => {
     await awaitSlots(scene, 0);
   });
 
-  test('waiting requests of a killed server stop counting after some seconds, and those of a running server still count', async () => {
+  test("after a server is killed, its waiting requests stop counting against their token's limit, and those of other servers still count", async () => {
     const scene = await createScene();
     const waiting = wait(scene);
     await awaitSlots(scene, 1);

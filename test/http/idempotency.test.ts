@@ -449,7 +449,7 @@ test('a repeated request gets the first answer again even when the rate limit of
   expect([replay.status, isReplayed(replay), replay.text]).toEqual([201, true, first.text]);
 });
 
-test('a request whose body arrives after a request with the same Idempotency-Key was answered gets the same answer, with one database connection at a time', async () => {
+test('if the body of a request arrives after another request with its Idempotency-Key was answered, the request gets the same answer', async () => {
   let first: Answer | undefined;
   const { result: replay, statements } = await logStatements(() =>
     rawRequest(server, 'POST', '/api/v1/ideas', {

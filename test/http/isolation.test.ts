@@ -47,7 +47,7 @@ function comparable({ status, headers, text }: Answer) {
 
 const places = ['another account', 'another board of the account'];
 
-describe.each(boardOperations.filter(({ hasIdeaId }) => hasIdeaId))('$method $path', operation => {
+describe.each(boardOperations.filter(({ hasIdeaId }) => hasIdeaId))('the operation $method $path', operation => {
   test.each(places)(
     'a request for an idea of %s gets exactly the answer for a missing idea, and nothing changes',
     async place => {
@@ -149,7 +149,7 @@ test('a token with two boards reaches the ideas of each board only with the slug
   expect(await snapshot(server)).toEqual(before);
 });
 
-describe.each(operations)('$method $path', operation => {
+describe.each(operations)('the operation $method $path', operation => {
   test('a request without a valid token gets 401', async () => {
     const revoked = await issueToken(server, world, 'moderate');
     await server.sql('update api_tokens set revoked_at = now() where id = $1', [revoked.id]);
@@ -201,7 +201,7 @@ describe.each(operations)('$method $path', operation => {
   });
 });
 
-describe.each(boardOperations.filter(({ grant }) => grant !== 'read'))('$method $path', operation => {
+describe.each(boardOperations.filter(({ grant }) => grant !== 'read'))('the operation $method $path', operation => {
   test(`an operation that requires the grant ${operation.grant} answers 403 to a token with a lower grant`, async () => {
     const { line, json } = requestOf(operation, targets);
     const lower = operation.grant === 'moderate' ? (['read', 'write'] as const) : (['read'] as const);

@@ -67,13 +67,13 @@ const [commentChanges, otherWrites] = [true, false].map(isWanted =>
   writes.filter(({ id, path }) => id !== 'voteIdea' && path.includes(':commentId') === isWanted),
 );
 
-describe.each(otherWrites ?? [])('$method $path', operation => {
+describe.each(otherWrites ?? [])('the operation $method $path', operation => {
   test('a write other than a vote needs one transaction and at most five SQL statements besides authentication', async () => {
     await expectWrite(operation, 5);
   });
 });
 
-describe.each(commentChanges ?? [])('$method $path', operation => {
+describe.each(commentChanges ?? [])('the operation $method $path', operation => {
   test('a change of a comment, which also replaces the text in its copies, needs one transaction and at most eight SQL statements', async () => {
     await expectWrite(operation, 8);
   });
@@ -106,7 +106,7 @@ describe.each(posts)('$method $path with an Idempotency-Key', operation => {
   });
 });
 
-describe.each(reads.filter(({ id }) => id !== 'findSimilarIdeas'))('$method $path', operation => {
+describe.each(reads.filter(({ id }) => id !== 'findSimilarIdeas'))('the operation $method $path', operation => {
   const most = operation.id === 'listIdeas' ? 1 : 2;
 
   test(`a read needs at most ${most} SQL statements besides authentication and no transaction`, async () => {

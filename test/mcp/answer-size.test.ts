@@ -163,7 +163,7 @@ const calls: Record<string, [least: number, args: () => Record<string, unknown>]
 };
 
 describe('the answer of a tool', () => {
-  test('the table of calls for the answer-size tests has a call of every MCP tool', () => {
+  test('the tests of the sizes of answers call every MCP tool', () => {
     expect(Object.keys(calls).sort()).toEqual(tools.map(({ id }) => id).sort());
   });
 

@@ -46,22 +46,25 @@ test('every operation of the API that needs a token is also an MCP tool', () => 
 const numbered = cases.map((one, n) => ({ ...one, n, tool: one.operation.metadata.tool.name }));
 
 describe('requests and tool calls', () => {
-  test.each(numbered)('the tool $tool $name and gives the same answer as the HTTP request', async ({ n, ...one }) => {
-    const scene = sceneOf(n);
-    // The cases alternate between the four forms of a tool call.
-    const form = forms[n % forms.length] as Form;
-    const [ofRest, ofMcp] = await Promise.all([
-      perform(rest, one, scene, given => sendRequest(rest, one, scene, given)),
-      perform(mcp, one, scene, given => sendCall(mcp, one, scene, given, form)),
-    ]);
+  test.each(numbered)(
+    'the MCP tool $tool $name and gives the same answer as the HTTP request',
+    async ({ n, ...one }) => {
+      const scene = sceneOf(n);
+      // The cases alternate between the four forms of a tool call.
+      const form = forms[n % forms.length] as Form;
+      const [ofRest, ofMcp] = await Promise.all([
+        perform(rest, one, scene, given => sendRequest(rest, one, scene, given)),
+        perform(mcp, one, scene, given => sendCall(mcp, one, scene, given, form)),
+      ]);
 
-    if (one.key === undefined) expect(ofRest.answer.status).toBeLessThan(300);
-    else expect(ofRest.answer).toMatchObject({ status: errors[one.key].status, key: one.key });
-    expectSameAnswer(ofMcp.answer, ofRest.answer);
-    expect(ofMcp.buckets).toEqual(ofRest.buckets);
-    expect(ofMcp.audit).toEqual(ofRest.audit);
-    expect(masked(ofMcp.events)).toEqual(masked(ofRest.events));
-  });
+      if (one.key === undefined) expect(ofRest.answer.status).toBeLessThan(300);
+      else expect(ofRest.answer).toMatchObject({ status: errors[one.key].status, key: one.key });
+      expectSameAnswer(ofMcp.answer, ofRest.answer);
+      expect(ofMcp.buckets).toEqual(ofRest.buckets);
+      expect(ofMcp.audit).toEqual(ofRest.audit);
+      expect(masked(ofMcp.events)).toEqual(masked(ofRest.events));
+    },
+  );
 
   test.each(faults)(
     'if $what, HTTP requests and tool calls of every affected operation get the error $key',
@@ -109,7 +112,7 @@ describe.each<[key: 'malformed_json' | 'unsupported_media_type' | 'payload_too_l
   ['malformed_json', { raw: '{"jsonrpc":', headers: { 'content-type': 'application/json' } }],
   ['unsupported_media_type', { raw: '{}', headers: { 'content-type': 'text/plain' } }],
   ['payload_too_large', { json: { body: 'x'.repeat(65_536) } }],
-])('the HTTP error %s', (key, sent) => {
+])('an HTTP request with the error %s', (key, sent) => {
   test('for an unreadable body, a REST request counts against the rate limit of its token and an MCP message does not', async () => {
     const declaring = unchanging.filter(({ one }) => keysOf(one.operation).includes(key));
     expect(declaring.length).toBeGreaterThan(7);

@@ -225,7 +225,7 @@ describe('the list of the tools', () => {
     expect((await send(server, legacy('tools/list', { cursor: 'x' }))).body.error.code).toBe(-32_602);
   });
 
-  test('the list of MCP tools has at most 16 KB, and its descriptions and inputs have at most 2,100 tokens of a language model', async () => {
+  test('the list of MCP tools is within the limit of bytes, and its descriptions and inputs are within the limit of language model tokens', async () => {
     // Each tool beyond the first 13 may add 1,200 bytes and 165 tokens. A token has about four characters.
     const added = Math.max(0, tools.length - 13);
     for (const message of [legacy('tools/list'), modern('tools/list')]) {
@@ -304,7 +304,7 @@ describe('the list of the tools', () => {
 });
 
 describe('a tool call', () => {
-  test('the usual and the unusual form of a tool call get the same answer, with MCP protocol versions of 2025 and of 2026', async () => {
+  test('a tool call in an unusual form gets the same answer as an ordinary tool call, with MCP protocol versions of 2025 and of 2026', async () => {
     for (const name of ['get_idea', 'get_board', 'list_ideas', 'whoami']) {
       for (const args of [name === 'get_idea' ? { id: ideaId } : {}, { nonsense: true }]) {
         for (const era of ['modern', 'legacy'] as const) {

@@ -94,7 +94,7 @@ describe('a read-only connection', () => {
       json: { jsonrpc: '2.0', id: 'call-1', method: 'tools/call', params: { name, arguments: args } },
     });
 
-  test('a read-only MCP connection with a moderate token lists only the tools that read', async () => {
+  test('a read-only MCP connection lists only the tools that read, even with the moderate grant', async () => {
     const { token } = await issueToken(server, world, 'moderate');
     for (const era of ['legacy', 'modern']) {
       expect(await listed(token, { era, query: '?readonly=true' })).toEqual([...reading].sort());
@@ -117,7 +117,7 @@ describe('a read-only connection', () => {
     expect(await server.sql('select from votes where idea_id = $1', [ideaId])).toEqual([]);
   });
 
-  test('a read-only MCP connection shows no pending idea, even with a moderate token', async () => {
+  test('a read-only MCP connection shows no pending idea, even with the moderate grant', async () => {
     const { token } = await issueToken(server, world, 'moderate');
     const pendingId = await insertIdea(server, world, { moderationState: 'pending' });
     expect((await callTool(server, { token, name: 'get_idea', args: { id: pendingId } })).body.result.isError).toBe(

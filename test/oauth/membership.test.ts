@@ -91,7 +91,7 @@ test.each<[string, (one: Connected) => Promise<unknown>, string | undefined]>([
     },
     undefined,
   ],
-])("if %s, this member's OAuth client gets 401 and cannot refresh its token", async (_, leave, event) => {
+])('if %s, the OAuth client of the member gets 401 and cannot refresh its token', async (_, leave, event) => {
   const other = await connectAdmin();
   const one = await connectAdmin();
   server.auditLines.length = 0;

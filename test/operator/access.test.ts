@@ -36,7 +36,7 @@ const cookieOf = (visitor: Visitor) => [...visitor.cookies].map(([name, value]) 
 const withoutIds = (text: string) => text.replaceAll(/[0-9a-f]{8}-[0-9a-f-]{27}/g, '');
 
 describe("access to the operator's panel", () => {
-  test('a signed-in user who is not an operator gets 404 for every path and every method of the panel, as for a missing path', async () => {
+  test("a signed-in user who is not an operator gets 404 for every path and method of the operator's panel, as for a missing path", async () => {
     expect(paths.length).toBeGreaterThan(10);
     const owner = await signedIn(server, world.ownerId);
     const headers = { cookie: cookieOf(owner), origin: server.baseUrl, 'sec-fetch-site': 'same-origin' };
@@ -54,7 +54,7 @@ describe("access to the operator's panel", () => {
     expect(readAudit(server.auditLines)).toMatchObject([{ event: 'sign_in.succeeded' }]);
   });
 
-  test('an operator gets a page or a redirect for every path of the panel, and no cache may store it', async () => {
+  test("an operator gets a page or a redirect for every path of the operator's panel, and no cache may store the answer", async () => {
     for (const { method, path } of routes) {
       if (method !== 'GET') continue;
       const answer = await operator.visitor.get(path);
@@ -63,7 +63,7 @@ describe("access to the operator's panel", () => {
     }
   });
 
-  test('every page of the panel redirects a visitor without a session to the sign-in page, which leads back to the page', async () => {
+  test("every page of the operator's panel redirects a visitor without a session to the sign-in page, which leads back to the page", async () => {
     for (const path of paths) {
       const visitor = new Visitor(server);
       const answer = await visitor.get(path);
@@ -83,7 +83,7 @@ describe("access to the operator's panel", () => {
     expect((await signIn('/operators', other)).location).toBe('/admin');
   });
 
-  test('every page and form of the panel redirects an operator without two-factor sign-in to the page that turns it on', async () => {
+  test("every page and form of the operator's panel redirects an operator without two-factor sign-in to the page that turns it on", async () => {
     const id = await createUser(server, 'Otto');
     await makeOperator(server, id);
     const { email, password } = await givePassword(server, id);
@@ -103,7 +103,7 @@ describe("access to the operator's panel", () => {
     expect((await visitor.get('/operator')).status).toBe(200);
   });
 
-  test('a token of the Agent API does not open the panel, even if its issuer is an operator', async () => {
+  test("a token of the Agent API does not open the operator's panel, even if its issuer is an operator", async () => {
     const issuerId = await createMember(server, world.accountId, 'owner');
     await makeOperator(server, issuerId);
     const { token } = await issueToken(server, world, 'moderate', { issuerId });
@@ -112,7 +112,7 @@ describe("access to the operator's panel", () => {
     }
   });
 
-  test('a user who is no longer an operator gets 404 from the next request on', async () => {
+  test("a user who is no longer an operator gets 404 for the operator's panel from the next request on", async () => {
     const former = await signInOperator(server);
     expect((await former.visitor.get('/operator')).status).toBe(200);
     await server.sql('update users set is_operator = false where id = $1', [former.id]);
@@ -138,7 +138,7 @@ describe("access to the operator's panel", () => {
     expect((await owner.get('/admin')).html).not.toContain('/operator');
   });
 
-  test('opened pages of the panel have audit entries with the operator and the id in the path, and missing pages have none', async () => {
+  test("each opened page of the operator's panel has an audit entry with the operator and the id in the path, and missing pages have none", async () => {
     await operator.visitor.get('/operator');
     await operator.visitor.get(`/operator/accounts/${world.accountId}?notice=plan`);
     await operator.visitor.get(`/operator/users/${world.ownerId}`);
@@ -169,7 +169,7 @@ describe('the flag of operators', () => {
     ]);
   });
 
-  test('the form of the profile and the form that deletes a user in the panel ignore the field is_operator', async () => {
+  test("the form of the profile and the operator's form that deletes a user ignore the field is_operator", async () => {
     const userId = await createUser(server);
     const visitor = await signedIn(server, userId);
     const flag = { is_operator: 'true', isOperator: 'true' };

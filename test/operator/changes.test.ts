@@ -121,7 +121,7 @@ describe('a change by an operator', () => {
     ]);
   });
 
-  test('the page that deletes a user says that an owner or operator is not erased', async () => {
+  test("the operator's page that deletes a user says that an owner or operator is not erased", async () => {
     const path = `/operator/users/${world.ownerId}/delete`;
     expect((await operator.visitor.get(path)).html).toContain(`owner of ${slug}`);
     const answer = await change(path);
@@ -155,7 +155,7 @@ describe('a refused change', () => {
   ] as const;
 
   test.each(asked)(
-    'without the right password of the operator, the panel refuses this change: %s',
+    "without the right password of the operator, the operator's panel refuses this change: %s",
     async (what, pathOf, fieldsOf) => {
       if (what.startsWith('cancelled')) {
         await server.sql('update accounts set deletion_scheduled_at = now() where id = $1', [world.accountId]);
@@ -177,7 +177,7 @@ describe('a refused change', () => {
     },
   );
 
-  test('the rate limit RATE_LIMIT_SIGN_IN_ACCOUNT applies to wrong passwords in the panel', async () => {
+  test("the rate limit RATE_LIMIT_SIGN_IN_ACCOUNT applies to wrong passwords in the operator's panel", async () => {
     const strict = await startServerForTest({ clock, environment: { RATE_LIMIT_SIGN_IN_ACCOUNT: '2' } });
     const { id, visitor, password } = await signInOperator(strict);
     const { accountId } = await createWorld(strict);
@@ -195,7 +195,7 @@ describe('a refused change', () => {
     expect(await strict.sql('select plan from accounts where id = $1', [accountId])).toEqual([{ plan: 'community' }]);
   });
 
-  test('the panel refuses an invalid plan, a reason that is too long, and unknown accounts and users', async () => {
+  test("the operator's panel refuses an invalid plan, a reason that is too long, and unknown accounts and users", async () => {
     const before = await snapshot(server);
     const plan = await change(onAccount('plan'), { plan: 'No Plan' });
     expect([plan.status, plan.html.includes('The plan &quot;No Plan&quot; must be')]).toEqual([422, true]);
@@ -249,7 +249,7 @@ describe('two changes at the same time', () => {
     );
   }
 
-  test('if two requests change a plan at the same time, the second audit entry names the plan of the first change as the old plan', async () => {
+  test('if two requests change the plan of an account at the same time, the second audit entry names the plan of the first change as the old plan', async () => {
     const client = await connect(server.url);
     await client.query('begin');
     await client.query('select from accounts where id = $1 for update', [world.accountId]);

@@ -35,7 +35,7 @@ async function walk(path: string) {
 }
 
 describe('the list of accounts', () => {
-  test('the list of accounts shows plan, state and size of an account, and finds it by the beginning of its name or slug', async () => {
+  test("the operator's list of accounts shows plan, state and size of each account, and finds an account by the beginning of its name or slug", async () => {
     const world = await createWorld(server);
     await createMember(server, world.accountId, 'member');
     await insertIdea(server, world);
@@ -52,7 +52,7 @@ describe('the list of accounts', () => {
     }
   });
 
-  test('the list of accounts can show only the accounts in one state, and shows the earliest time of a scheduled erasure', async () => {
+  test("the operator's list of accounts can show only the accounts in one state, and shows the earliest time of a scheduled erasure", async () => {
     const [active, scheduled, erasing] = [
       await createWorld(server),
       await createWorld(server),
@@ -74,7 +74,7 @@ describe('the list of accounts', () => {
     expect((await cardsAt('/operator/accounts?q=state&state=wrong')).length).toBe(3);
   });
 
-  test('the pages of the list of accounts show each account once, newest first, and at most 25 accounts at a time', async () => {
+  test("the pages of the operator's list of accounts show each account once, newest first, and at most 25 accounts at a time", async () => {
     await server.sql(`insert into accounts (slug, name) select 'paged-' || n, 'Paged' from generate_series(1, 60) n`);
     const { sizes, links } = await walk('/operator/accounts?q=paged');
     expect(sizes).toEqual([25, 25, 10]);
@@ -82,7 +82,7 @@ describe('the list of accounts', () => {
     expect(links).toEqual(expected.map(({ id }) => `/operator/accounts/${id}`));
   });
 
-  test('the page of an account with seven owners links to five of them', async () => {
+  test("the operator's page of an account with seven owners links to five of them", async () => {
     const { accountId } = await createWorld(server);
     for (let n = 0; n < 6; n++) await createMember(server, accountId, 'owner');
     const { html } = await operator.visitor.get(`/operator/accounts/${accountId}`);
@@ -91,7 +91,7 @@ describe('the list of accounts', () => {
 });
 
 describe('the list of users', () => {
-  test('the search for users finds a user by other spellings of the e-mail address, and by the beginning of the address or name', async () => {
+  test("the operator's search for users finds a user by other spellings of the e-mail address, and by the beginning of the address or name", async () => {
     const userId = await createUser(server, 'Zoë Whitcombe');
     await server.sql(
       `update users set email = 'Zoe@Bücher.example', canonical_email = 'zoe@xn--bcher-kva.example' where id = $1`,
@@ -106,7 +106,7 @@ describe('the list of users', () => {
     }
   });
 
-  test('the list and the page of a user show a block, a requested deletion and the flag of operators, but not the placeholder user', async () => {
+  test("the operator's list of users shows blocks, requested deletions and which users are operators, but not the placeholder user", async () => {
     const { accountId } = await createWorld(server);
     const userId = await createMember(server, accountId, 'member', 'Xaver');
     await server.sql(`insert into user_blocks (account_id, user_id, reason) values ($1, $2, 'Spam')`, [
@@ -125,7 +125,7 @@ describe('the list of users', () => {
     expect((await operator.visitor.get(`/operator/users/${placeholder?.id}`)).status).toBe(404);
   });
 
-  test('the pages of the list of users show each user once and at most 25 users at a time', async () => {
+  test("the pages of the operator's list of users show each user once and at most 25 users at a time", async () => {
     await server.sql(
       `insert into users (email, canonical_email, name)
       select 'paged' || n || '@example.com', 'paged' || n || '@example.com', 'Paged' from generate_series(1, 60) n`,
@@ -233,7 +233,7 @@ describe('large installations', () => {
   /** The tables that `manyRows` fills. PostgreSQL may read the other tables as a whole, because they have few rows. */
   const largeTables = ['accounts', 'users', 'memberships', 'ideas', 'webhook_endpoints', 'webhook_deliveries'];
 
-  test('thirteen pages of the panel read no whole table of accounts, users, memberships, ideas, webhooks or deliveries', async () => {
+  test("thirteen pages of the operator's panel read no table of accounts, users, memberships, ideas, webhooks or deliveries completely", async () => {
     const large = await startServerForTest();
     const world = await createWorld(large);
     await insertIdea(large, world);

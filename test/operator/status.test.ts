@@ -20,7 +20,7 @@ const read = async (server: TestServer, path = '/operator') => {
 };
 
 describe('the status page', () => {
-  test('the status page shows why the readiness checks of migrations and cron fail, and agrees with /ready', async () => {
+  test("the operator's status page shows why the readiness checks of migrations and cron fail, and agrees with /ready", async () => {
     const server = await startServerForTest();
     await server.sql('delete from heartbeats');
     const [last] = await server.sql<{ name: string }>(
@@ -46,7 +46,7 @@ describe('the status page', () => {
     expect(passed).toContain('Applied, but unknown to this process: 0001_x.sql');
   });
 
-  test('the status page shows the versions of the server, Node.js and PostgreSQL', async () => {
+  test("the operator's status page shows the versions of the server, Node.js and PostgreSQL", async () => {
     const server = await startServerForTest();
     const [postgres] = await server.sql<{ server_version: string }>('show server_version');
     const text = await read(server);
@@ -55,7 +55,7 @@ describe('the status page', () => {
     );
   });
 
-  test('the status page counts the jobs of each task, and shows the errors of failing jobs but no payload', async () => {
+  test("the operator's status page counts the jobs of each task, and shows the errors of failing jobs but no payload", async () => {
     const server = await startServerForTest();
     await server.sql(`
       select graphile_worker.add_job('mail_people', '{"text": "a payload"}', max_attempts := 3) from generate_series(1, 5);
@@ -79,14 +79,14 @@ describe('the status page', () => {
 });
 
 describe('the page of the audit log', () => {
-  test('if AUDIT_LOG is not an ordinary file, the page of the audit log says where the entries go', async () => {
+  test("if AUDIT_LOG is not an ordinary file, the operator's page of the audit log says where the entries go", async () => {
     for (const AUDIT_LOG of ['stdout', '/dev/null']) {
       const server = await startServerForTest({ environment: { AUDIT_LOG } });
       expect(await read(server, '/operator/audit')).toContain(`AUDIT_LOG is ${AUDIT_LOG} , so they go there`);
     }
   });
 
-  test('the page of the audit log shows the last 50 entries of a large, damaged file, newest first, and says if the file is missing', async () => {
+  test("the operator's page of the audit log shows the last 50 entries of a large, damaged file, newest first, and says if the file is missing", async () => {
     const AUDIT_LOG = join(tmpdir(), `idea-board-audit-${process.pid}-${Date.now()}.log`);
     onTestFinished(() => rm(AUDIT_LOG, { force: true }));
     const logger = pino({ level: 'silent' });

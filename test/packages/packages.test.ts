@@ -31,7 +31,7 @@ describe.each(publishedFolders)('the package in %s', folder => {
 
   afterAll(() => rm(unpacked, { recursive: true }));
 
-  test('the published package contains only JavaScript, types, source maps, package.json and documents', async () => {
+  test('a published package contains only JavaScript, types, source maps, package.json and documents', async () => {
     const code = files.filter(path => /^dist\/([a-z-]+\/)*[a-z-]+\.(js|js\.map|d\.ts)$/.test(path));
     const documents = ['CHANGELOG.md', 'LICENSE', 'README.md', 'openapi.json', 'package.json', 'webhook-receivers.md'];
     expect(files.filter(path => !code.includes(path) && !documents.includes(path))).toEqual([]);
@@ -40,7 +40,7 @@ describe.each(publishedFolders)('the package in %s', folder => {
     expect(await readFile(join(unpacked, 'LICENSE'), 'utf8')).toBe(await readFile(join(repository, 'LICENSE'), 'utf8'));
   });
 
-  test('each source map of the published package contains its source code and no path of the build machine', async () => {
+  test('each source map of a published package contains its source code and no path of the build machine', async () => {
     const maps = files.filter(name => name.endsWith('.js.map'));
     // openapi-diff has no source maps, because they would be more than half of the package.
     const required = folder === 'scripts/openapi-diff' ? [] : ['dist/main.js.map'];
@@ -55,16 +55,16 @@ describe.each(publishedFolders)('the package in %s', folder => {
     }
   });
 
-  test('the published package has no peer dependency', () => {
+  test('a published package has no peer dependency', () => {
     expect(readJson(join(unpacked, 'package.json')).peerDependencies).toBeUndefined();
   });
 
-  test('the tool publint reports no problem with the published package', async () => {
+  test('the tool publint reports no problem with a published package', async () => {
     const { stdout } = await run(tool('publint'), [tarball, '--strict']);
     expect(stdout).toMatch(/All good!\s*$/);
   });
 
-  test('the tool attw can resolve the types of every entry point of the published package for Node and for bundlers', async () => {
+  test('the tool attw can resolve the types of every entry point of a published package for Node and for bundlers', async () => {
     const { stdout } = await run(tool('attw'), [tarball, '--profile', 'esm-only', '--format', 'json'], {
       maxBuffer: 64 * 1024 * 1024,
     });

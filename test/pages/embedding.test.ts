@@ -383,7 +383,7 @@ describe('the session of an embedded board', () => {
     expect((await new Visitor(server).get(root)).html).toContain('Another board');
   });
 
-  test('a session on embedded boards opens no ordinary page, and an ordinary session has no effect on embedded boards', async () => {
+  test('a session on embedded boards does not open other pages, and a session on other pages has no effect on embedded boards', async () => {
     const visitor = await embeddedPerson();
     const token = visitor.cookies.get(cookieName) ?? '';
     expect(isForMember((await visitor.get(root)).html)).toBe(true);
@@ -463,7 +463,7 @@ describe('the session of an embedded board', () => {
     expect((await visitor.get(answer.location ?? '')).html).toContain('Your sign-in has ended');
   });
 
-  test('a session on an embedded board ends with an empty or refused token, or if its secret is deleted, but not with a used token', async () => {
+  test('a session on an embedded board ends if an empty or refused token arrives or its secret is deleted, but not if a used token arrives', async () => {
     const isSignedIn = async (visitor: Visitor) => isForMember((await visitor.get(root)).html);
     const token = await signToken(server, secret);
     const visitor = new Visitor(server);

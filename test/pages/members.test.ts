@@ -98,7 +98,7 @@ describe('who may open a board', () => {
     expect((await member.get(boardPath())).status).toBe(404);
   });
 
-  test('if a person can open several boards with one slug, a query parameter names the account, and links and forms keep it', async () => {
+  test('if a person can open several boards with one slug, a query parameter names the account, and links and forms keep this parameter', async () => {
     const { accountId } = await createAccount(server);
     await server.sql(`insert into memberships (account_id, user_id, role) values ($1, $2, 'member')`, [
       accountId,

@@ -128,7 +128,7 @@ describe('editing a comment', () => {
     ).toEqual([{ reason: 'Tone' }]);
   });
 
-  test('an edit of a comment needs a valid text and an unfrozen board and status that accept comments, but a deletion does not', async () => {
+  test('an edit of a comment needs a valid text, an unfrozen board and a status that accepts comments, but a deletion does not', async () => {
     const change = (text: string) => server.sql(text, [world.boardId]);
     const id = await comment('As it was');
     for (const body of [' ', 'x'.repeat(501)]) {

@@ -109,7 +109,7 @@ test('the author deletes an idea after a confirmation, and the idea is gone from
   expect((await moderator.get(`/admin/ideas/${id}`)).status).toBe(404);
 });
 
-test('the author of an idea that a moderator deleted reads its title and the reason among the notifications, without a link', async () => {
+test('after a moderator deletes an idea, its author gets a notification with the title and the reason, without a link to the idea', async () => {
   const id = await insert();
   await submit(moderator, id, 'delete', { reason: 'Not about this product' });
   await runJobs(server);

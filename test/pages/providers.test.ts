@@ -150,7 +150,7 @@ describe('signing in with a provider', () => {
     expect((await visitor.get('/sign-in/provider/0123456789abcdef0123456789abcdef')).status).toBe(404);
   });
 
-  test('an account that only invited people may join refuses new people from a provider, unless everybody from it may join', async () => {
+  test("an account that only invited people may join refuses new people from a provider, unless the provider's setting lets everybody join", async () => {
     world = await createWorld(server, { isPublic: true });
     key = await addProvider(world, false);
     const before = await countUsers();
@@ -397,7 +397,7 @@ async function followSomething(of: World, userId: number, title: string) {
 }
 
 describe('a session of a provider', () => {
-  test("a session of a provider does not reach other accounts, consents for them, the operator's panel, or pages about the person", async () => {
+  test("a session that began with a provider cannot open other accounts, their consent pages, the operator's panel, or pages about the person", async () => {
     const userId = await createMember(server, world.accountId, 'owner');
     const other = await createWorld(server);
     await server.sql(`insert into memberships (account_id, user_id, role) values ($1, $2, 'owner')`, [
@@ -441,7 +441,7 @@ describe('a session of a provider', () => {
     expect((await browser.get('/admin/profile')).status).toBe(200);
   });
 
-  test('the lists of notifications and followed ideas show nothing from other accounts in a session of a provider', async () => {
+  test('a session that began with a provider shows no notifications and no followed ideas from other accounts', async () => {
     const userId = await createMember(server, world.accountId, 'member');
     const other = await createWorld(server);
     // A notification from an account shows the name of the account. If the session does not reach the account, the

@@ -77,7 +77,8 @@ export function serveAccount(app: FastifyInstance, server: ServerDependencies) {
 
   async function saveJoining(visit: Visit) {
     const { rule, domains } = joiningIn(visit);
-    // Ignores the entered domains if another rule is chosen, because the form always sends the field.
+    // The form always sends the field with the domains. The server ignores this field unless the chosen rule uses
+    // domains.
     const changes = { joinRule: rule, joinDomains: rule === 'domains' ? listIn(domains) : [] };
     await visit.administer(async admin =>
       updateAccount(admin, await requireAccountById(admin, visit.account.id), changes),

@@ -125,8 +125,8 @@ function showSettings(visit: Visit, problem?: Problem) {
       form,
       languages: languageOptions(form.language),
       maxDescriptionLength,
-      // After a BoardChangedError, the page shows the change of the other person. Because the user has then seen this
-      // change, the user's next save may overwrite it.
+      // After a BoardChangedError, the page shows the change that another person made. The user has now seen this
+      // change, so the next save of the user may overwrite it.
       seenAt: problem && !isStale ? visit.field('seen_at') : board.updatedAt.toISOString(),
       isFrozen,
       publicUrl: isPublic ? `${visit.server.config.BASE_URL}/b/${slug}` : undefined,

@@ -48,8 +48,8 @@ function showDeadlines(visit: Visit, problem?: Problem) {
     const zoneName = form?.zone ?? chosenZone(visit);
     return {
       ...presentDeadlines(board, { zoneName, form, now: visit.server.clock.now() }),
-      // After a BoardChangedError, the page shows the change of the other person. Because the user has then seen this
-      // change, the user's next save may overwrite it.
+      // After a BoardChangedError, the page shows the change that another person made. The user has now seen this
+      // change, so the next save of the user may overwrite it.
       seenAt: form && !isStale ? form.seenAt : board.updatedAt.toISOString(),
     };
   });

@@ -119,7 +119,7 @@ function pathOf({ account_slug }: Pick<FollowedInvitation, 'account_slug'>): str
   return `/admin?${new URLSearchParams({ account: account_slug, notice: 'joined' })}`;
 }
 
-/** Shows that the link has expired if another request has used it in the meantime. */
+/** Shows the page for an expired link if another request has used the invitation in the meantime. */
 async function refuseExpired<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;

@@ -167,7 +167,7 @@ async function remove(visit: Visit) {
 
 async function leave(visit: Visit) {
   const member = { accountId: visit.account.id, userId: visit.user.id };
-  // Only owners and admins may also revoke the member's API tokens.
+  // A member who leaves keeps their API tokens unless an owner or admin revokes them.
   const keepsTokens = !isAdmin(visit.account) || visit.field(revokeField) === '';
   await visit.administer(admin => removeMember(admin, member, { keepsTokens }));
   return '/admin?notice=left';

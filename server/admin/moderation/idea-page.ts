@@ -78,7 +78,8 @@ function presentComment(visit: Visit, slug: string, comment: CommentView, people
     author: shownName(comment.author_name),
     person: presentPerson(visit, people.get(comment.author_id), wayToIdea(ideaId)),
     time: showTime(new Date(comment.created_at)),
-    // The form that deletes a comment belongs to the board, so the browser then returns to the board.
+    // The form that deletes a comment is on the page of the board. After the deletion, the browser returns to that
+    // page.
     deletePath: visit.path(`${ideaPathOnBoard(slug, ideaId)}/comments/${comment.id}/delete`),
   };
 }

@@ -54,7 +54,7 @@ export function secondFactorRoutes(
       next: nextOf(visit),
       enabled: factor && { since: showTime(new Date(factor.created_at)), codesLeft: factor.codes_left },
       recoveryCodeCount,
-      // A server of the previous version has started the session. Such a server asks for no code.
+      // A server of the previous version started this session, and that version does not ask for a code.
       needsNewSession: factor !== undefined && !user.has_second_factor,
       requiring: requiring.map(account => ({
         name: shownName(account.name),

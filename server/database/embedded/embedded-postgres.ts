@@ -237,8 +237,8 @@ function keepOwnership(first: Client, postmaster: Postmaster, password: string) 
   return {
     isHeld: () => isHeld,
     /**
-     * From now on, does not take the lock again when its session ends. The session keeps the lock until PostgreSQL
-     * shuts down, so no other process can become the owner before.
+     * After `release`, the lock is not taken again when its session ends. The session keeps the lock until PostgreSQL
+     * shuts down, so no other process can become the owner earlier.
      */
     release: () => {
       isReleased = true;

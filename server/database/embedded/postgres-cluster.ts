@@ -154,6 +154,7 @@ async function giveTree(directory: string, { uid, gid }: UserIds) {
   for (const entry of await readdir(directory, { withFileTypes: true, recursive: true })) {
     await lchown(join(entry.parentPath, entry.name), uid, gid);
   }
-  // Changes the owner of the directory itself last. If a run is interrupted before that, the next start repeats it.
+  // Changes the owner of the directory itself last. If this work is interrupted earlier, the next start repeats all of
+  // it.
   await lchown(directory, uid, gid);
 }

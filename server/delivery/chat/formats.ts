@@ -96,7 +96,8 @@ function escapeForDiscord(text: string): string {
 
 /**
  * Renders a post for Mattermost. Mattermost looks for mentions before it parses Markdown, so a zero-width space follows
- * each @. It also replaces Slack's <!channel>, <@user> and <url|text> first, so angle brackets are written as entities.
+ * each @. Before both steps, Mattermost replaces Slack's <!channel>, <@user> and <url|text>, so angle brackets are
+ * written as entities.
  */
 function renderForMattermost(message: ChatMessage) {
   return { text: renderLines(message, escapeForMattermost) };

@@ -72,7 +72,7 @@ function checkLanguage(given: string): BoardLanguage {
 function boardSlugTaken(slug: string) {
   return {
     boards_account_id_slug_key: t('refusals.board.slug_taken', { slug }),
-    // The other board may belong to another account, so the message does not name its account.
+    // The message does not name the account of the other board, because the board may belong to somebody else.
     boards_public_slug_key: t('refusals.board.public_slug_taken', { slug }),
   };
 }

@@ -101,9 +101,10 @@ const removeComment = query('remove_comment', (db, $: Arguments<CommentOfIdea & 
 );
 
 /**
- * Deletes a comment. Its author may do this for some minutes, and a moderator at any time. A deletion only removes
- * text. So it is also possible on a merged idea and in a status that accepts no comments, and people can delete on a
- * frozen board. Afterwards the author may comment again, unless the last remaining comment is also theirs.
+ * Deletes a comment. Its author may do this for some minutes, and a moderator at any time. A comment on a merged idea,
+ * or in a status that is closed for comments, can also be deleted, because a deletion only removes text. On a frozen
+ * board, people can delete comments but tokens cannot. Afterwards the author may comment again, unless the last
+ * remaining comment is also theirs.
  */
 export async function deleteComment(
   op: WriteOperation,

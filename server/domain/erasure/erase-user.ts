@@ -163,8 +163,8 @@ function beginUserErasure(
     for (const { table, removal } of accesses) addCount(counts, table, (await query(removal, identity)).length);
     addCount(counts, 'jobs', await removeUserJobs({ query }, identity));
     const addresses = [email, notificationEmail].filter(address => address !== null);
-    // Removes the form of the address from mailboxOf(), too, because an error message of a mail server may contain this
-    // form.
+    // Also removes the form of the address that mailboxOf() returns, because an error message of a mail server may
+    // contain this form.
     await forgetErrorsNaming({ query }, [name, ...addresses, ...addresses.map(mailboxOf)]);
     return { isResumed: false, counts };
   });

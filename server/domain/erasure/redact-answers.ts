@@ -96,7 +96,7 @@ export async function rewriteAnswers(
   }
 }
 
-/** Without the lock, a parallel rewriting could write back an old response that this one replaces. */
+/** Locks the response. Otherwise a parallel rewriting could overwrite the new text with the old text. */
 function rewriteAnswer(database: Database, key: AnswerKey, rewrite: Rewriting['rewrite']): Promise<boolean> {
   return database.transaction(async ({ query }) => {
     const [answer] = await query(lockAnswer, key);

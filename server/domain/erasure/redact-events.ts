@@ -131,7 +131,7 @@ export async function rewriteEvents(
   if (eventIds.length === 0) return;
   await withholdResponses(database, accountId, eventIds);
   await database.transaction(async ({ query }) => {
-    // Without the lock, a parallel rewriting could write back old texts that this one replaces.
+    // Locks the events. Otherwise a parallel rewriting could overwrite the new texts with the old texts.
     const events = await query(lockEvents, { accountId, eventIds });
     await query(writeEvents, {
       accountId,

@@ -201,7 +201,10 @@ const selectEvents = query('select_events_after', (db, $: Arguments<Read>) =>
     .orderBy('page.position'),
 );
 
-/** The maximum number of events to which one transaction assigns positions, and of such transactions in one request. */
+/**
+ * The maximum number of events that get a position in one transaction, and the maximum number of these transactions in
+ * one request.
+ */
 const placedAtOnce = 2_000;
 const maxPlacings = 10;
 

@@ -99,7 +99,7 @@ export async function listVoted(op: Reading, place: Place): Promise<Page<RowOf<t
   return cut(await op.query(selectVoted, { ...op.actor, ...inList(place) }), place);
 }
 
-/** Lists the ideas on a board, but only those that the person follows. */
+/** Lists the ideas of a board that a person follows. */
 export async function listFollowedOnBoard(op: Reading, place: Place): Promise<Page<OwnIdea>> {
   return cut(await op.query(selectFollowed, { ...op.actor, ...inList(place) }), place);
 }

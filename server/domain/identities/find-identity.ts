@@ -31,10 +31,7 @@ const selectIdentity = query('select_identity', (db, $: Arguments<OneIdentity>) 
     .where(i => i(i.fn.coalesce('i.provider_id', i.lit(0)), '=', i.fn.coalesce($.providerId, i.lit(0)))),
 );
 
-/**
- * An external identity. It also says whether its user is a member of the account, and whether the account blocks the
- * user.
- */
+/** An external identity, and whether its user is a member of the account or is blocked there. */
 export type KnownIdentity = RowOf<typeof selectIdentity>;
 
 export async function findIdentity(

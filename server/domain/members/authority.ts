@@ -44,9 +44,8 @@ export async function readActiveRole(db: Queryable, user: UserInAccount): Promis
 }
 
 /**
- * Locks the members of an account, then reads the acting user's rights to manage roles. The rights are read after the
- * lock, because another transaction may change them before. The operator of the server, and the server itself, may
- * manage all roles.
+ * Locks the members of an account, then reads the acting user's rights to manage roles. Before the lock, another
+ * transaction could still change these rights. The operator of the server, and the server itself, may manage all roles.
  */
 export async function lockMembers(admin: Administration, accountId: number): Promise<Authority> {
   await lockAccount(admin, accountId);

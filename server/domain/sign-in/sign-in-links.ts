@@ -187,9 +187,9 @@ const deleteLinks = query('delete_sign_in_links', (db, $: Arguments<{ userId: nu
 );
 
 /**
- * Deletes a user's sign-in links. Call this after a change of the user's password, before the user's sessions end. A
- * link that is being used at this moment then has either started its session already, and that session ends, or no
- * longer works.
+ * Deletes a user's sign-in links. Call this after a change of the user's password, before the user's sessions end. If a
+ * link is used at the same moment, either its session has already started and ends with the other sessions, or the link
+ * no longer works.
  */
 export async function endSignInLinks(db: Queryable, userId: number): Promise<void> {
   await db.query(deleteLinks, { userId });

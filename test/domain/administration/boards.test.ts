@@ -143,7 +143,7 @@ test('a new status gets the requested position, or the last position if the requ
   expect((await keys()).slice(0, 4)).toEqual(['far', 'planned', 'open', 'third']);
 });
 
-test('a status that an idea has cannot be removed from its board, even if the idea is rejected', async () => {
+test('a status cannot be removed from its board while an idea has this status, even if the idea is rejected', async () => {
   await insertIdea(db, world, { status: 'planned', moderationState: 'rejected' });
   await refuseRemoval('planned', '1 idea has the status planned: move them to another first');
   await remove('declined');
