@@ -67,8 +67,8 @@ export class Caller {
     checkOptions(options, optionNames);
     const { baseUrl, token, board, headers, validate, fetch, cache = false, logLevel, logger } = options;
     this.#defaults = { baseUrl: addressOf(baseUrl), token: bearerOf(token), board, headers, validate };
-    // Reads the global fetch function at each call, because monitoring tools may replace it later. In a browser, fetch
-    // must be called on its window.
+    // Reads the global fetch function at each call, because monitoring tools may replace it later. Browsers require
+    // that fetch is called as a method of the window.
     this.#fetch = fetch ?? ((url, init) => globalThis.fetch(url, init));
     this.#cache = typeof cache === 'object' ? cache : cache ? new MemoryCache() : undefined;
     this.options = { ...options, cache: this.#cache };

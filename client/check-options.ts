@@ -1,7 +1,7 @@
 import { logLevels } from './log.ts';
 
 interface Rule {
-  /** The valid values, as text after "The option … must be". */
+  /** The valid values, as the end of the error message "The option … must be …". */
   must: string;
   test(value: unknown): boolean;
 }

@@ -41,7 +41,10 @@ export type FollowedEvent = WebhookEvent & {
 
 /** The maximum page size, so that many events need few requests. */
 const pageSize = 100;
-/** The longest wait that the server accepts. A wait is also shorter than the client's timeout, by this margin. */
+/**
+ * The longest wait that the server accepts, in seconds. A wait also ends `marginSeconds` before the timeout of the
+ * client.
+ */
 const longestWaitSeconds = 55;
 const marginSeconds = 5;
 /**

@@ -49,8 +49,9 @@ export interface CallOptions extends Limits {
 /** The options of a read that can reuse an earlier response. */
 export interface ConditionalOptions extends CallOptions {
   /**
-   * The `etag` of an earlier response. If the response would be the same, the call resolves to `notModified`, and does
-   * not count against the rate limit. A call with an `etag` does not use the cache of the client.
+   * The `etag` of an earlier response. If the data has not changed since that response, the call resolves to
+   * `notModified` and does not count against the rate limit. A call with an `etag` does not use the cache of the
+   * client.
    */
   etag: string | undefined;
 }

@@ -22,7 +22,8 @@ export interface SignedWebhook {
  * await fetch(receiverUrl, { method: 'POST', ...(await signWebhook(event, secret)) });
  * ```
  *
- * Several secrets give several signatures, as during a rotation. A text is signed as it is.
+ * With several secrets, as during a rotation, the webhook has several signatures. If the event is a text, signs exactly
+ * this text.
  */
 export async function signWebhook(
   event: EventBody | { type: string } | string,

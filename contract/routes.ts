@@ -111,5 +111,8 @@ export const ConditionalHeaders = {
     .meta({ examples: [etagExample] }),
 };
 
-/** The response if the If-None-Match header matches. The request does not count against the token's rate limit. */
+/**
+ * The response to a request whose If-None-Match header contains the current ETag. This request does not count against
+ * the token's rate limit.
+ */
 export const notModified = { 304: noBody } as const;

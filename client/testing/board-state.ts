@@ -478,7 +478,10 @@ function touch(idea: StoredIdea) {
   idea.updatedAt = timeAfter(idea.updatedAt);
 }
 
-/** Returns the current time. If this is not later than the given time, returns the given time plus one millisecond. */
+/**
+ * Returns the current time. If the current time is not later than the given time, returns the given time plus one
+ * millisecond.
+ */
 function timeAfter(time: string): string {
   return new Date(Math.max(Date.now(), Date.parse(time) + 1)).toISOString();
 }

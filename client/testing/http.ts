@@ -39,7 +39,10 @@ export function queryOf(parameters: URLSearchParams): Record<string, string | st
   return query;
 }
 
-/** Returns the rate limit headers of an answer. The test server does not count requests, so the whole limit is left. */
+/**
+ * Returns the rate limit headers of an answer. The test server does not count requests, so the headers always report
+ * that no request was used.
+ */
 export function rateLimitHeaders(bucket: Bucket): Headers {
   const { limit, windowSeconds } = buckets[bucket];
   return new Headers({

@@ -95,7 +95,8 @@ export async function startTestServer({ board = {}, port = 0 }: TestServerOption
     async close() {
       const closed = once(server, 'close');
       server.close();
-      // The server never answers a request with the failure timed_out, so such a request is still open.
+      // Closes all connections, because a request with the planned failure timed_out never gets an answer and is still
+      // open.
       server.closeAllConnections();
       await Promise.all([closed, deliveries.close()]);
     },

@@ -9,7 +9,10 @@ export interface CodeSample {
   source: string;
 }
 
-/** The optional query parameters that the samples contain. Without one of them, the request would be invalid. */
+/**
+ * The query parameters that the samples contain although the contract declares them as optional. A request without any
+ * of them would be invalid.
+ */
 const neededParameters: { [Op in OperationId]?: readonly string[] } = { findSimilarIdeas: ['title'] };
 
 /** An example request of an operation: its required parameters and its body. */
@@ -59,9 +62,9 @@ function neededQuery(parameters: Json[], names: readonly string[] | undefined): 
 }
 
 /**
- * Returns the SDK's method of an operation. Agents use the tools with a client of the Model Context Protocol. The SDK's
- * `request` does not suit the tools, because it retries a POST request and relies on the header `Idempotency-Key`. The
- * tools ignore this header.
+ * Returns the SDK's method for an operation. Returns undefined for the MCP endpoint, because agents call this endpoint
+ * with an MCP client. The SDK's `request` would not be safe for it: `request` retries a POST request and relies on the
+ * header `Idempotency-Key`, which the tools ignore.
  */
 function methodOf(metadata: RouteMetadata): string | undefined {
   if (metadata.auth === 'tools') return undefined;

@@ -76,7 +76,7 @@ async function measure(stage: Stage, options: Options): Promise<Report> {
   return { options, scenarios: results, residentBytes: { server: ofServer, floor: ofFloor } };
 }
 
-/** Collects cursors that lead to pages in the older half of the list of ideas. */
+/** Collects the cursors of pages in the older half of the list of ideas. */
 async function collectDeepCursors(baseUrl: string, { tokens, ideaIds }: Omit<Targets, 'cursors'>): Promise<string[]> {
   const cursors: string[] = [];
   const pages = Math.floor(ideaIds.length / 20);

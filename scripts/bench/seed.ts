@@ -101,7 +101,10 @@ from (
 ) drawn
 limit $2::bigint`;
 
-/** Creates ideas with dates over two years. One in a hundred awaits approval. More than half of the ideas are open. */
+/**
+ * Creates ideas whose dates are spread over two years. One idea in a hundred awaits approval. More than half of the
+ * ideas have the status open.
+ */
 const insertIdeas = `
 insert into ideas (
   id, account_id, board_id, author_id, status_id, title, body, moderation_state, up_count, down_count, comment_count,

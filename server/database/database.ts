@@ -64,7 +64,8 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
   const orm = await MikroORM.init({
     entities,
     subscribers: [completeKeys],
-    // The entity manager uses the pool above. The URL is only for MikroORM's own bookkeeping.
+    // The entity manager uses the connection pool that this function has opened. MikroORM needs the URL only for its
+    // own bookkeeping.
     clientUrl: options.url,
     dbName: databaseName(options.url),
     namingStrategy: UnderscoreNamingStrategy,
@@ -183,8 +184,7 @@ function openTransaction(client: pg.PoolClient, orm: MikroORM) {
     },
     afterCommit: work => void afterCommit.push(work),
     async query(query, values) {
-      // Stops using the connection, because the transaction has ended and another request may already use the
-      // connection.
+      // Refuses the query. The transaction has ended, and another request may already use its connection.
       if (isOver) throw new Error('The transaction is over');
       await em?.flush();
       return (await client.query(configOf(query, values))).rows;

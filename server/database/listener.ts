@@ -20,7 +20,8 @@ export interface ListenerOptions {
 export async function openListener({ connection, channel, onMessage, onLost }: ListenerOptions): Promise<Listener> {
   const client = new FailFastClient(connection);
   let cause: Error | undefined;
-  // Without this listener, an 'error' event would end the process. The event 'end' follows, and is handled below.
+  // Without this listener, an 'error' event would end the process. The event 'end' follows every 'error' event, and its
+  // handler calls onLost.
   client.on('error', error => {
     cause = error;
   });

@@ -81,8 +81,8 @@ export function invalid(message: string) {
 
 /**
  * Runs a write. If the write violates one of the given database constraints, throws an AdministrationError with the
- * message for that constraint. Checking before the write is not enough, because another transaction could take the same
- * name in between.
+ * message for that constraint. A check before the write would not be enough, because another transaction could take the
+ * same name between the check and the write.
  */
 export async function explainViolations<T>(messages: Record<string, string>, write: () => Promise<T>): Promise<T> {
   try {

@@ -9,8 +9,8 @@ export function defineTable<
 }
 
 /**
- * A 64-bit column with JavaScript numbers as values. Numbers are large enough, because ids from a sequence stay below
- * 2^53.
+ * A 64-bit column whose values are JavaScript numbers. JavaScript numbers are exact up to 2^53, and ids from a sequence
+ * stay below this number.
  */
 export const bigint = () => p.bigint('number');
 

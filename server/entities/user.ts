@@ -76,8 +76,8 @@ export const Session = defineTable('Session', 'sessions', {
   expiresAt: timestamp(),
   ...boundTo,
   /**
-   * The embedding secret of the account that signed the person in. Such a session opens only the embedded pages of
-   * boards. Null for every other session.
+   * The embedding secret with which the token of the person was signed. A session with an embedding secret opens only
+   * the embedded pages of boards. Null for every other session.
    */
   embeddingSecretId: bigint().nullable(),
   /** Whether the user entered a code for this session. Always false for a user without a second factor. */

@@ -17,8 +17,8 @@ export function answerConditionally(server: ServerDependencies) {
     if (request.routeOptions.config.isPublicPage) reply.header('Vary', 'Cookie, Accept-Language');
     if (!caching) return payload;
 
-    // The ETag includes the URL. Otherwise all empty search results would have the same ETag. With this ETag, a client
-    // could search without a limit, because a 304 does not count against the rate limit.
+    // The ETag includes the URL. Otherwise all empty search results would have the same ETag, and with this ETag a
+    // client could search without a limit, because a 304 does not count against the rate limit.
     const tag = `W/"${hash('sha1', `${request.url}\n${payload}`, 'base64url')}"`;
     reply.header('ETag', tag);
     reply.header('Cache-Control', caching);

@@ -66,8 +66,8 @@ export const findTokens = sql(
       role: nullable(text<Role>()),
       is_blocked: boolean(),
       /**
-       * The fingerprint of the request that the stored answer belongs to. Null if no answer is stored for the
-       * Idempotency-Key. The columns `status` and `body` are then null, too.
+       * The fingerprint of the request that the stored answer belongs to. If no answer is stored for the
+       * Idempotency-Key, this column and the columns `status` and `body` are null.
        */
       fingerprint: nullable(bytes()),
       status: integer(),

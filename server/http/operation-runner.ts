@@ -213,8 +213,8 @@ function fingerprintOf({ params, query, body }: Pick<WriteInput, 'params' | 'que
 
 /**
  * Whether a request is the same as the request that got the stored answer. With a token for one board, a request may
- * name the board or omit it. The stored fingerprint covers the query as the client sent it, because servers of another
- * version compare with it during an upgrade.
+ * name the board or omit it. The stored fingerprint covers the query exactly as the client sent it, because during an
+ * upgrade servers of another version compare with this fingerprint.
  */
 function isSameRequest(input: WriteInput, { fingerprint }: StoredAnswer): boolean {
   const { board, ...query } = input.query as { board?: string };

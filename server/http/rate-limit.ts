@@ -18,7 +18,7 @@ export interface Counter {
 
 export interface BucketState extends Counter {
   count: number;
-  /** The seconds until the time window ends, as a whole number of at least 1. */
+  /** The number of seconds until the time window ends, at least 1. */
   resetSeconds: number;
 }
 

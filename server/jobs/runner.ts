@@ -82,8 +82,8 @@ export async function startRunner({ url, appKey, timing, ...deps }: RunnerOption
   try {
     for (const pool of buildPools(tasks, config.WORKER_CONCURRENCY)) {
       const runner = await startPool(pool);
-      // If this pool fails while the next pool is still starting, the rejection must not end the process. The code
-      // below handles the failure.
+      // If this pool fails while the next pool is still starting, the rejected promise must not end the process. The
+      // code after the loop handles the failure.
       runner.promise.catch(() => {});
       running.push(runner);
     }

@@ -37,8 +37,8 @@ const calls = new WeakMap<IncomingMessage, ProviderCall>();
  * Fastify's reply, so it gets the same headers, error handling, log and metrics as all other answers.
  */
 export async function callProvider(provider: Provider, request: FastifyRequest, reply: FastifyReply): Promise<Outcome> {
-  // Stops if the client has disconnected before the whole body arrived. oidc-provider would log a warning about such a
-  // body.
+  // Stops if the client has disconnected before the whole body arrived. Otherwise oidc-provider would log a warning
+  // about the incomplete body.
   if (request.raw.destroyed && !request.raw.complete) throw new DomainError('bad_request');
   const call: ProviderCall = { request, reply, redemption: { redeemed: [], issued: [] } };
   calls.set(request.raw, call);

@@ -17,7 +17,10 @@ const storedFields = new Set(
   ).split(' '),
 );
 
-/** Fixed values of fields that oidc-provider requires. Some of them concern tokens that this server never issues. */
+/**
+ * The fixed values of metadata fields that oidc-provider requires. Some of these fields concern tokens that this server
+ * never issues.
+ */
 export const fixedMetadata = {
   id_token_signed_response_alg: 'ES256',
   subject_type: 'public',

@@ -161,8 +161,8 @@ export async function buildProvider(server: ServerDependencies): Promise<BuiltPr
 function fetchWith(outgoing: OutgoingRequests) {
   return async (url: string, { signal }: { signal?: AbortSignal }): Promise<Response> => {
     const { status, headers, body } = await outgoing.get(url, { headers: { accept: 'application/json' }, signal });
-    // Uses one HTTP status for all failures, because oidc-provider treats them alike. With some statuses, a Response
-    // cannot have a body.
+    // Answers every failure with the same HTTP status, because oidc-provider treats all statuses alike. With some other
+    // statuses, a Response object must not have a body.
     if (status !== 200) return new Response(null, { status: 502 });
     const cacheHeaders = ['cache-control', 'expires'].flatMap(name => {
       const value = headers[name];

@@ -35,7 +35,10 @@ export async function readAuditTail(
   }
 }
 
-/** Returns undefined for a line that is no audit entry, such as the first line if the read began inside the line. */
+/**
+ * Returns undefined for a line that is not a complete audit entry. For example, the read may have begun in the middle
+ * of the first line.
+ */
 function parseLine(line: string): AuditLine | undefined {
   try {
     return auditLine.safeParse(JSON.parse(line)).data;

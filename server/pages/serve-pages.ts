@@ -21,7 +21,10 @@ declare module 'fastify' {
   }
 }
 
-/** The path prefixes of HTML pages. A request for a missing path with such a prefix gets an HTML error page. */
+/**
+ * The path prefixes of HTML pages. If a path with one of these prefixes does not exist, the answer is an HTML error
+ * page.
+ */
 const areas = ['/b', '/admin', '/operator', '/sign-in', '/assets'];
 
 /**
@@ -51,8 +54,8 @@ export async function buildPages(server: ServerDependencies) {
       app.decorateReply('pageScript', null);
       app.decorateReply('frameAncestors', null);
       app.setErrorHandler(answerError);
-      // Sets the headers in an onSend hook, because error pages need the headers, too, and a page may have set some
-      // headers itself.
+      // Sets the headers in an onSend hook, so that error pages also get the headers. A page may have set some headers
+      // itself.
       app.addHook('onSend', async (_request, reply) => setHeaders(reply));
       app.addHook('onSend', compressPage);
       writeForReaders(app);

@@ -22,7 +22,7 @@ export function authenticatorWith(secret: string, clock: Clock): Omit<Authentica
 
 const step = 30_000;
 
-/** Opens the page with the QR code, and returns its secret and the page. */
+/** Opens the page with the QR code. Returns the page and the secret in the QR code. */
 export async function openOffer(visitor: Visitor, password: string) {
   const offered = await visitor.submit(secondFactorPage, `${secondFactorPage}/offer`, { current_password: password });
   expect(offered.status).toBe(200);
@@ -40,7 +40,8 @@ function readRecoveryCodes(html: string): string[] {
 }
 
 /**
- * Turns on two-factor sign-in for a signed-in user. This uses the current code of the app, which then no longer works.
+ * Turns on two-factor sign-in for a signed-in user with the current code of the app. The server does not accept this
+ * code again.
  */
 export async function enrol(visitor: Visitor, password: string, clock: Clock): Promise<Authenticator> {
   const { html, secret } = await openOffer(visitor, password);

@@ -109,7 +109,8 @@ describe('the statuses of a board', () => {
     const answer = await remove('planned');
     expect([answer.status, answer.html.includes('3 ideas have the status planned')]).toEqual([409, true]);
 
-    // The removal page does not count rejected ideas. But a rejected idea keeps its status, so the removal is refused.
+    // The page that removes a status does not count rejected ideas. But the server refuses to remove a status of a
+    // rejected idea.
     await insertIdea(server, world, { status: 'done', moderationState: 'rejected' });
     expect((await visitor.get(pathOf('statuses/done/remove'))).status).toBe(200);
     expect((await remove('done')).html).toContain('1 idea has the status done');

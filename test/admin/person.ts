@@ -5,8 +5,8 @@ import type { TestServer } from '../helpers/server.ts';
 import { type Seen, Visitor } from './visitor.ts';
 
 /**
- * Simulates a person who finds links and buttons by their text, and form fields by their labels. Part of the text or
- * label is enough, and the first match is used.
+ * Simulates a person who finds links and buttons by their text, and form fields by their labels. A part of the text or
+ * label is sufficient. If several match, the person uses the first.
  */
 export interface Person {
   goto(path: string): Promise<void>;

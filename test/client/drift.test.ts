@@ -9,8 +9,8 @@ import { compilingMs, repository } from './packed.ts';
 const run = promisify(execFile);
 
 /**
- * The files to copy, besides all files that they import: the code and the type test that use comment_count, and the
- * generators.
+ * The test copies these files and all files that they import: the code and the type test that use comment_count, and
+ * the generators.
  */
 const sources = [
   'server/domain/ideas/present-idea.ts',

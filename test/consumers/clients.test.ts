@@ -14,7 +14,7 @@ beforeAll(async () => {
   return () => server.close();
 });
 
-// The tests run concurrently, because each test waits for its own processes.
+// The tests run concurrently, because each test mostly waits for the processes that it has started.
 test.concurrent.each([openapiFetch, heyApi, orval])(
   'the client that $name generates from the OpenAPI document compiles in strict TypeScript, and its calls to the server succeed',
   async consumer => {

@@ -74,8 +74,8 @@ describe.each(operations)('the examples of $id', documented => {
       if (!required && examples) expect(examples.example['x-disabled']).toBe(true);
     }
     const without = operation.parameters.filter(({ example, examples }: Any) => (example ?? examples) === undefined);
-    // These parameters have no example. A request with ids or a cursor must not have the other example parameters, and
-    // expand would add fields to the example responses.
+    // These parameters have no example. A request with `ids` or `cursor` must not have the other parameters of the
+    // example, and `expand` would add fields to the example responses.
     const exempt = ['cursor', 'ids', 'expand', 'of'];
     expect(without.map(({ name }: Any) => name).filter((name: string) => !exempt.includes(name))).toEqual([]);
     if (!operation.requestBody) return;

@@ -154,7 +154,8 @@ describe('applying migrations', () => {
 
   test('a migration ignores the session settings of an earlier migration, and may run longer than the statement timeout of the database', async () => {
     const db = await freshDatabase();
-    // The timeout also applies to the migrator's own statements before the first migration. They may be slow.
+    // The timeout also applies to the statements that the migrator itself runs before the first migration. On a slow
+    // machine, these statements need some time.
     await client.query(
       `do $$ begin execute format('alter database %I set statement_timeout = 1000', current_database()); end $$`,
     );
@@ -236,7 +237,8 @@ describe('a locked table', () => {
     await client.query('begin');
     await client.query('lock table traces in access share mode');
     const migrating = migrate(db.url, [stream], { ...quick, tries: 1_000 });
-    // A reader waits behind a waiting "alter table". This reader must succeed before or between the migration's tries.
+    // A read of the table waits behind the "alter table" of the migration, which waits for a lock. The read must
+    // succeed before the migration tries "alter table", or between two tries.
     const reader = await connect(db.url);
     await reader.query(traces);
     await reader.end();

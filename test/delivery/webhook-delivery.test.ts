@@ -558,7 +558,8 @@ describe('the recipients and the order of webhook deliveries', () => {
     const ideas = await Promise.all(Array.from({ length: 12 }, () => insertIdea(server, world)));
     const { token } = await issueToken(server, world, 'moderate');
     const statuses = ['planned', 'in_progress', 'done', 'declined', 'open'];
-    // The responses are slow. If a worker sent a later event too early, the test would notice it.
+    // The receiver responds slowly. If a worker sent the next event of an idea before the response, the receiver would
+    // get the events in a wrong order.
     receiver.respondWith(response => setTimeout(() => response.writeHead(204).end(), Math.random() * 15));
     await startWorkerForTest(server);
     await startWorkerForTest(server);
@@ -657,7 +658,8 @@ describe('the recipients and the order of webhook deliveries', () => {
     await receiver.waitForRequests(1);
     await Promise.all(Array.from({ length: 40 }, submit));
     await delay(300);
-    // Moves all retries three hours into the future, so that only the recovery can cause the deliveries below.
+    // Moves all retries three hours into the future. So only the recovery of the endpoint can cause the deliveries that
+    // this test awaits.
     await server.sql(
       `update graphile_worker._private_jobs set run_at = now() + interval '3 hours' where run_at > now()`,
     );

@@ -87,8 +87,8 @@ test('a worker that stops does not wait for a hanging webhook endpoint, and the 
   await administer(db, admin => sendTestEvent(admin, world.accountId, id));
   await receiver.waitForRequests(1);
   await worker.stop();
-  // The attempt did not count as failed. If the worker had waited for the attempt, it would have timed out and counted
-  // as failed.
+  // The aborted attempt did not count as failed. If the worker had waited for the attempt, the attempt would have timed
+  // out and counted as failed.
   expect(await deliveriesOf(db, id)).toMatchObject([{ state: 'pending', attempt_count: 0 }]);
 });
 

@@ -16,9 +16,12 @@ const vectors: [seconds: number, code: string][] = [
   [20_000_000_000, '353130'],
 ];
 
-test.each(vectors)('%i seconds after 1970, the code %s of RFC 6238 is valid', (seconds, code) => {
-  expect(timeStepOf(secret, code, new Date(seconds * 1000))).toBe(Math.floor(seconds / 30));
-});
+test.each(vectors)(
+  'at %i seconds after the start of 1970, the server accepts the code %s that RFC 6238 gives for this time',
+  (seconds, code) => {
+    expect(timeStepOf(secret, code, new Date(seconds * 1000))).toBe(Math.floor(seconds / 30));
+  },
+);
 
 test('a code of an authenticator app is valid in its own time step, and in the steps directly before and after it', () => {
   const at = (step: number) => timeStepOf(secret, '081804', new Date(step * 30_000));

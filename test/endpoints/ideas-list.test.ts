@@ -171,7 +171,7 @@ describe('the filters by status', () => {
 
   const sorted = async (query: Record<string, unknown>) => (await board.titles(query)).sort();
 
-  test('without a status filter, the list of ideas has the ideas in all statuses except the hidden ones', async () => {
+  test('the list of ideas without a status filter has the ideas in all statuses except the hidden ones', async () => {
     expect(await sorted({})).toEqual(['is building', 'is declined', 'is new', 'is planned', 'is triage']);
   });
 

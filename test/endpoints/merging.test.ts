@@ -231,7 +231,7 @@ test('repeating a merge changes nothing, and unmerging an idea that is not merge
   expect(await snapshot(server)).toEqual(merged);
 });
 
-test('a repeated merge changes nothing, even if the target has been merged into another idea since', async () => {
+test('a repeated merge changes nothing, even if the target was merged into another idea after the first merge', async () => {
   const [a, b, c] = [await idea('up'), await idea(), await idea()];
   await merge(a, b);
   await merge(b, c);

@@ -186,7 +186,7 @@ class FilterFinder {
   }
 
   #requireFilter(relation: Relation, column: string, level: readonly Relation[], conditions: readonly Condition[]) {
-    // A column name without an alias belongs to the only relation that has such a column.
+    // A column name without an alias belongs to a relation only if no other relation of the statement has this column.
     const isAlone = level.filter(other => column === 'id' || other.column === column).length === 1;
     for (const { node, limits } of conditions) {
       if (!limits.includes(relation)) continue;
@@ -273,7 +273,8 @@ function readFunction({ funcname, parameters = [], options = [], sql_body }: Cre
     name,
     language: textOf(values.get('language')),
     body: sql_body ?? textOf(as && 'List' in as ? as.List.items?.[0] : undefined),
-    // PostgreSQL accepts function_name.parameter too, which distinguishes a parameter from a column of the same name.
+    // PostgreSQL also accepts the notation `function_name.parameter`, which distinguishes a parameter from a column of
+    // the same name.
     parameters: new Map(inputs.flatMap(input => [input, `${name}.${input}`].map(written => [written, input]))),
   };
 }

@@ -7,7 +7,7 @@ import { noBody } from '../../contract/routes.ts';
 
 const routes = Object.values(contract).map(route => ({
   method: route.method,
-  // The router accepts an empty id in a path, so the pattern accepts an empty id, too.
+  // The router accepts an empty id in a path. So this pattern also accepts an empty id.
   pattern: new RegExp(`^${route.path.replace(/:\w+/g, '[^/]*')}$`),
   responses: route.responses as Record<number, unknown>,
 }));
@@ -74,7 +74,8 @@ function problemOf(schema: unknown, body: string, isHead: boolean): string | und
   }
   const parsed = (schema as z.ZodType).safeParse(json);
   if (!parsed.success) return z.prettifyError(parsed.error);
-  // parse() removes undeclared fields. So the parsed value differs from the response if the response has such a field.
+  // parse() removes undeclared fields. So if the response has an undeclared field, the parsed value differs from the
+  // response.
   if (!isDeepStrictEqual(parsed.data, json)) return 'a field is not declared';
   const key = (json as { error?: { key: keyof typeof errors } }).error?.key;
   return key && errors[key] === undefined ? `the key ${key} is not in the catalogue` : undefined;

@@ -44,8 +44,8 @@ export async function createDatabaseForFile(template?: string): Promise<TestData
 /** Creates a database without a connection pool. By default the database is empty. */
 export async function createBareDatabase(template = 'template1'): Promise<{ url: string; drop(): Promise<void> }> {
   const name = `test_${randomBytes(8).toString('hex')}`;
-  // Lets PostgreSQL copy the files of the template. By default, it would write the copy to the write-ahead log, which
-  // takes longer by half.
+  // Lets PostgreSQL copy the files of the template. The default strategy writes the copy to the write-ahead log and
+  // takes one and a half times as long.
   await maintain(`create database ${name} template ${template} strategy file_copy`);
   const url = new URL(inject('postgresUrl'));
   url.pathname = `/${name}`;

@@ -129,7 +129,7 @@ export async function brokenInvariants({ sql }: Pick<TestDatabase, 'sql'>): Prom
 }
 
 export async function expectInvariants({ database }: Pick<TestDatabase, 'database'>) {
-  // A named statement, because each connection plans such a statement only once.
+  // Uses a named statement, because each connection plans a named statement only once.
   const sql = async (text: string) => (await database.pool.query({ name: 'invariants', text })).rows;
   expect(await brokenInvariants({ sql })).toEqual({});
 }

@@ -123,7 +123,10 @@ async function signIn(
   await interactionFinished.call(provider, request, response, result);
 }
 
-/** Follows the redirects of a provider like a browser, until they lead elsewhere. Returns the last URL. */
+/**
+ * Follows the redirects of a provider like a browser, until a redirect leads to another server. Returns the URL of that
+ * redirect.
+ */
 export async function passThrough(start: string, issuer: string): Promise<string> {
   const cookies = new Map<string, string>();
   let url = start;

@@ -30,7 +30,8 @@ export async function snapshot({
       .join(' union all ');
     statements.set(sql, statement);
   }
-  // A named statement, because each connection plans such a statement only once. Planning takes longer than running it.
+  // Uses a named statement, because each connection plans a named statement only once. Planning takes longer than
+  // running it.
   const { rows } = await database.pool.query<{ name: string; state: string }>({ name: 'snapshot', text: statement });
   return Object.fromEntries(rows.map(({ name, state }) => [name, state]));
 }

@@ -263,7 +263,8 @@ describe('the board of a request', () => {
     const vote = (sample: ArrangedRequest, slug: string) => send(withQuery(sample, `board=${slug}`), { token: two });
     expect(await vote(here.voteIdea, world.boardSlug)).toMatchObject({ status: 403, key: 'insufficient_scope' });
     expect(await vote(there.voteIdea, second.slug)).toMatchObject({ status: 200 });
-    // The token cannot vote on the other board's idea by naming the board of its write grant.
+    // The token has a read grant on this idea's board and a write grant on the second board. A request that names the
+    // second board still cannot vote on this idea.
     expect(await vote(here.voteIdea, second.slug)).toMatchObject({ status: 404 });
   });
 

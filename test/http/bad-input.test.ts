@@ -607,7 +607,10 @@ test('a request to GET /api/v1/token is refused if it has any query parameter, e
   ]);
 });
 
-/** A request without a body, and three requests with a body that an operation with a body would refuse. */
+/**
+ * One request without a body, and three requests with a body. An operation that expects a body would refuse these three
+ * bodies.
+ */
 const anyBody: RawRequestOptions[] = [
   {},
   { body: '{', headers: json },

@@ -456,8 +456,8 @@ test('if the body of a request arrives after another request with its Idempotenc
       token,
       body: JSON.stringify(create.json),
       headers: { 'content-type': 'application/json', 'idempotency-key': 'a-key' },
-      // The server counts the outer request against the rate limit before its body arrives. In between, the server
-      // answers another request with the same Idempotency-Key.
+      // The server counts the outer request against the rate limit before the body of this request arrives. Before the
+      // body arrives, the server also answers another request with the same Idempotency-Key.
       beforeBody: async () => {
         await expect.poll(charged, { timeout: 10_000 }).toBe(1);
         first = await send(create, 'a-key');

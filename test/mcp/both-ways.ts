@@ -88,7 +88,10 @@ export function expectSameAnswer(ofMcp: Answer, ofRest: Answer) {
   expect(content[1].text).toMatch(/^\w.{10,}\.$/);
 }
 
-/** Removes the known fields from an issue, because a tool has more arguments than the body or the query has fields. */
+/**
+ * Removes the list of known fields from an issue. This list is longer for a tool, because a tool has the fields of the
+ * query and of the body as arguments.
+ */
 function withoutFields(body: unknown) {
   const { error } = body as { error: { issues?: { code: string; message: string; known?: string[] }[] } };
   const issues = error.issues?.map(({ known, message, ...issue }) =>

@@ -170,7 +170,7 @@ async function chargedOf(server: TestServer, scenes: { scene: Scene }[]): Promis
   return (await countsOf(server, scenes)).reduce((sum, { count }) => sum + count, 0);
 }
 
-/** Returns the new audit entries, after the first `told` lines, without times and request ids. */
+/** Returns the audit entries after the first `told` lines of the audit log, without times and request ids. */
 function auditAfter({ auditLines }: TestServer, told: number | undefined) {
   return readAudit(auditLines.slice(told)).map(({ time: _, request_id: __, ...line }) => line);
 }

@@ -25,7 +25,7 @@ export interface Scene {
 const secret = 'A'.repeat(43);
 const secretHash = createHash('sha256').update(secret).digest('hex');
 
-/** Returns the data of the n-th case. Its ids are far above the ids that the database assigns. */
+/** Returns the data of the n-th case. The ids in this data are far above the ids that the database assigns. */
 export function sceneOf(n: number): Scene {
   const base = 1_000_000 + n * 10;
   return {

@@ -73,7 +73,8 @@ describe.runIf(findChromium())('the OAuth pages in a browser', () => {
     expect(await violationsOf(page)).toEqual([]);
     await page.getByLabel('Web app').selectOption('Write');
     await page.getByRole('button', { name: 'Connect' }).click();
-    // Only the consent form may redirect to another origin. The Content-Security-Policy of other pages forbids that.
+    // Only the consent form may redirect to another origin. The Content-Security-Policy of other pages forbids such a
+    // redirect.
     await page.waitForURL(`${callback}**`);
     await transport.finishAuth(answers.at(-1)?.searchParams ?? new URLSearchParams());
 

@@ -52,7 +52,10 @@ test('the server passes the conformance suite of the MCP project for OAuth autho
   }
 });
 
-/** Returns a free port for the suite. The port is below the range that the operating system assigns by itself. */
+/**
+ * Returns a free port for the suite. The port is below the range of ports that the operating system assigns
+ * automatically.
+ */
 async function freePort(): Promise<number> {
   for (;;) {
     const port = 12_000 + Math.floor(Math.random() * 18_000);

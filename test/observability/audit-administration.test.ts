@@ -115,7 +115,10 @@ const administer = <T>(work: (admin: Administration) => Promise<T>, actor = { by
 type Told = Record<string, unknown>;
 type Change = (admin: Administration) => Promise<Told | undefined>;
 
-/** One function for each kind of audit entry. It prepares data and returns a change that causes such an entry. */
+/**
+ * One function for each kind of audit entry. Each function prepares data and returns a change that causes an entry of
+ * this kind.
+ */
 type Cases = Record<Exclude<AdministrationEntryName, 'account.erased' | 'user.erased'>, () => Promise<Change>>;
 
 const account = () => ({ account_id: world.accountId });

@@ -101,7 +101,8 @@ test('after SIGTERM a server immediately fails its readiness probe, still serves
   expect(await answer).toMatchObject({ status: 200, body: { up_count: 1 } });
   expect(await server.ended).toBe(0);
   expect(await db.sql('select up_count from ideas where id = $1', [ideaId])).toEqual([{ up_count: 1 }]);
-  // No readiness check failed, so the audit log has no entry about it. The log of the server says that it stops.
+  // The readiness checks themselves succeeded, so the audit log has no entry about a failed check. The log of the
+  // server says that the server stops.
   const recorded = log(server).filter(line => line.event === 'readiness.not_ready' && line.time > since);
   expect(recorded).toEqual([]);
   expect(log(server)).toContainEqual(expect.objectContaining({ msg: 'stopping', signal: 'SIGTERM' }));

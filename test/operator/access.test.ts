@@ -25,7 +25,7 @@ const operator = await signInOperator(server);
 const ofPanel = collected.routes.filter(({ url }) => /^\/operator(\/|$)/.test(url));
 const pathOf = (url: string) => url.replace(':id', String(url.includes('/users/') ? world.ownerId : world.accountId));
 routes = ofPanel.flatMap(({ method, url }) => [method].flat().map(one => ({ method: one, path: pathOf(url) })));
-/** The registered paths of the panel, with the id of an account or a user in the place of `:id`. */
+/** The registered paths of the operator's panel, with the id of an account or a user in the place of `:id`. */
 const paths = [...new Set(routes.map(({ path }) => path))];
 beforeEach(() => {
   server.auditLines.length = 0;

@@ -11,7 +11,7 @@ import { signInOperator } from './operators.ts';
 const server = await startServerForFile();
 const operator = await signInOperator(server);
 
-/** Returns the cards that a list page of the panel shows. */
+/** Returns the cards on a list page of the operator's panel. */
 async function cardsAt(path: string) {
   const { html, status } = await operator.visitor.get(path);
   expect([path, status]).toEqual([path, 200]);

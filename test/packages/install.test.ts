@@ -144,7 +144,8 @@ function isFile(path: string): boolean {
 }
 
 const nodes = findRuntimes().filter(({ name }) => name.startsWith('Node'));
-// Compiles only the project on the first version of Node, because the version makes no difference to the compiler.
+// Only the project on the first version of Node compiles its code, because the version of Node makes no difference to
+// the compiler.
 const cases = nodes.map((node, n) => ({
   ...node,
   checks: n === 0 ? 'install, compile in strict TypeScript' : 'install',

@@ -24,8 +24,8 @@ const launchOptions = [
 let shared: Promise<Browser> | undefined;
 
 /**
- * Starts Chromium. Returns undefined if Chromium is not installed. The test files of a process share one Chromium, which
- * ends with the process, because a start takes more than a second of CPU time.
+ * Starts Chromium. Returns undefined if Chromium is not installed. A start takes more than a second of CPU time, so the
+ * test files of a process share one Chromium. This Chromium ends with the process.
  */
 export async function startChromium(): Promise<Browser | undefined> {
   const executablePath = findChromium();

@@ -287,7 +287,8 @@ describe('the copies of a comment', () => {
       '(deleted)',
       undefined,
     ]);
-    // The receivers repeat the event of the deletion, which has no text.
+    // Each webhook receiver repeats the received event in its response, so a stored response could contain the deleted
+    // text.
     expect((await responses()).filter(({ response }) => /Erase me/.test(response ?? ''))).toEqual([]);
     await receiver.close();
     await failing.close();

@@ -57,7 +57,9 @@ function onStatus(visit: Visit, work: (admin: Administration, status: Status) =>
   return onBoard(visit, async (admin, board) => work(admin, await requireStatus(admin, board, visit.word('key'))));
 }
 
-/** The form sends the new position and not a direction. A double click therefore moves the status only once. */
+/**
+ * The form sends the new position of the status instead of a direction. So a double click moves the status only once.
+ */
 async function moveStatus(visit: Visit) {
   const position = Number.parseInt(visit.field('position'), 10) || 1;
   await onStatus(visit, (admin, status) => updateStatus(admin, status, { position }));

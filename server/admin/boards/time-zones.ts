@@ -69,8 +69,8 @@ export function openZone(name: string): Zone {
     timesOf(localText) {
       const localMs = parseLocal(localText);
       if (localMs === undefined) return undefined;
-      // The time zone's offsets from UTC a day before and a day after the local time. They differ if the clocks change
-      // in between.
+      // The time zone's offsets from UTC a day before and a day after the local time. The two offsets differ if the
+      // clocks change between these two times.
       const offsets = [-dayMs, dayMs].map(away => localMsAt(localMs + away) - (localMs + away));
       return [...new Set(offsets)]
         .map(offset => localMs - offset)

@@ -111,7 +111,10 @@ async function requireIdentity(visit: OwnVisit): Promise<OwnIdentity> {
   return identity;
 }
 
-/** Returns the name of the provider. For null, returns a text for the application that embeds the boards. */
+/**
+ * Returns the name of the provider of an external identity. If the provider is null, the identity comes from the
+ * application that embeds the boards, and the function returns a text for this application.
+ */
 function nameOf(provider: string | null): string {
   return provider === null ? t('identities.connections.embedding') : shownName(provider);
 }

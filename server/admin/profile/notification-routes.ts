@@ -43,7 +43,7 @@ async function showNotifications(visit: OwnVisit) {
   const data = {
     navigation: ownNavigation(visit, notificationsPath),
     notifications: shown.map(one => presentNotification(visit, one)),
-    // Counts unread notifications on this page, too, because unread_count covers only the newest notifications.
+    // Also looks for unread notifications on this page, because unread_count covers only the newest notifications.
     hasUnread: visit.user.unread_count > 0 || shown.some(({ read_at }) => read_at === null),
     newestId: shown[0]?.id ?? 0,
     ...visit.pageLinks(notificationsPath, 'before', hasMore && shown.at(-1)?.id),

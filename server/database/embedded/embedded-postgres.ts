@@ -38,8 +38,8 @@ export interface EmbeddedPostgres {
   /** Whether this process owns PostgreSQL, so that stop() also stops PostgreSQL. */
   readonly isOwner: boolean;
   /**
-   * Stops PostgreSQL if this process owns it, and waits for its exit. Close the pools first, because PostgreSQL ends
-   * all sessions.
+   * Stops PostgreSQL if this process owns it, and waits until PostgreSQL has exited. Close the connection pools first,
+   * because PostgreSQL ends all sessions.
    */
   stop(): Promise<void>;
 }
@@ -187,7 +187,7 @@ function createMaintenanceClient({ socketDir, port }: Postmaster, password: stri
     connectionTimeoutMillis: 5_000,
     application_name: 'idea-board maintenance',
   });
-  client.on('error', () => {}); // Adds a listener. Without one, the end of PostgreSQL would end this process.
+  client.on('error', () => {}); // Without this listener, the end of PostgreSQL would end this process.
   return client;
 }
 

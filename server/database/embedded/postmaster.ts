@@ -100,7 +100,8 @@ async function readPostmasterFile(cluster: Cluster): Promise<Postmaster | undefi
   // The lines of postmaster.pid are: pid, data directory, start time, port, socket directory, listen address, shared
   // memory, status.
   const lines = text.split('\n').map(line => line.trim());
-  // The pid is negative in single-user mode. That mode never becomes ready, so callers wait until it ends.
+  // In single-user mode, the pid is negative and PostgreSQL never becomes ready. So callers wait until the process
+  // ends.
   const pid = Math.abs(Number(lines[0]));
   if (!Number.isSafeInteger(pid) || pid <= 0) return undefined;
   return { pid, port: Number(lines[3]), socketDir: lines[4] ?? '', status: lines[7] as Postmaster['status'] };

@@ -132,7 +132,7 @@ export function deliverWebhooks(deps: TaskDependencies): Task {
       for (const delivery of deliveries) {
         const { outcome, attempt } = await send(delivery, lane, signal);
         if (outcome.result !== 'delivered') {
-          // Waits for the earlier records, so that the delivery log lists the tries in their order.
+          // Waits until all earlier tries are recorded, so that the delivery log lists the tries in their order.
           await Promise.all(recording);
           await recordFailure(delivery, lane, outcome, attempt);
           return;

@@ -43,8 +43,8 @@ export async function requireLockedAccount(admin: Administration, accountId: num
 }
 
 /**
- * `owners` has the e-mail addresses of the owners, the longest membership first. After erasure_began_at, nobody can
- * cancel the deletion.
+ * `owners` contains the e-mail addresses of the owners, the owner with the longest membership first. If
+ * `erasure_began_at` is not null, nobody can cancel the deletion.
  */
 export type AccountView = InferResult<ReturnType<typeof accountViews>>[number];
 

@@ -38,7 +38,7 @@ export type Graces = Pick<Config, 'ACCOUNT_DELETION_GRACE_DAYS' | 'USER_DELETION
 
 type Erased = 'account' | 'user';
 
-/** Receives the outcome for each account and user as soon as it is known. */
+/** A clean-up passes the outcome for each account and user to these functions as soon as it is known. */
 export interface CleanUpWitness {
   erased(what: Erased, result: ErasureResult): void;
   held(userId: number, heldBy: string[]): void;

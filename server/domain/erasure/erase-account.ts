@@ -130,8 +130,8 @@ const beginStatements = [
 ];
 
 /**
- * Deletes the account. Requests that began before the erasure may have added rows in the meantime. Foreign keys delete
- * these rows, too.
+ * Deletes the account. Requests that began before the erasure may have added rows during the erasure. Foreign keys
+ * delete these rows together with the account.
  */
 const deleteAccount = query('delete_account', (db, $: Arguments<{ accountId: number }>) =>
   db.deleteFrom('accounts').where('id', '=', $.accountId).returning('id'),

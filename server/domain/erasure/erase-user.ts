@@ -74,9 +74,9 @@ interface Identity {
 }
 
 /**
- * The statements that end the user's access: memberships, passwords, second factors, sessions, identities, password links,
- * sign-in links, OAuth records and invitations. They also remove the picture. Recovery codes come before second factors,
- * whose deletion would remove the codes by a cascade.
+ * The statements that remove the user's accesses: memberships, passwords, second factors, sessions, identities,
+ * password links, sign-in links, OAuth records and invitations. Another statement removes the picture. Recovery codes
+ * are removed before second factors, because the removal of second factors would remove the codes by a cascade.
  */
 const accesses: { table: keyof Tables; removal: Query<Identity, unknown> }[] = [
   ...(

@@ -66,7 +66,7 @@ export async function removeAccountJobs(database: Queryable, batch: Batch, count
   }
 }
 
-/** Clears the error messages of jobs that contain one of the words. */
+/** Clears the error message of each job whose error message contains one of the words. */
 const clearErrors = sql(
   'clear_errors_of_jobs',
   { arguments: { words: array(text()) }, row: {} },

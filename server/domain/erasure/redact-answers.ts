@@ -71,7 +71,7 @@ export async function redactAnswers(
 interface Rewriting {
   /** A text that occurs in every response that may need a change. */
   mention: string;
-  /** Returns the new text of a response, or undefined if it stays. */
+  /** Returns the new text of a response, or undefined if the response does not change. */
   rewrite(json: string): string | undefined;
   batchSize: number;
 }

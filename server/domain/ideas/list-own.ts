@@ -23,7 +23,10 @@ const options = { isPrepared: false };
 /** The name of the sort order of these lists in cursors. */
 export const ownSort = 'own';
 
-/** Includes pending and rejected ideas. These are the only columns that the author of such an idea may see. */
+/**
+ * Includes pending and rejected ideas. The selected columns are the only columns of a pending or rejected idea that its
+ * author may see.
+ */
 const selectSubmitted = query(
   'select_submitted_ideas',
   (db, $: Arguments<PlaceInList & { userId: number }>) =>

@@ -21,7 +21,7 @@ export const providerSecretPurpose = (accountId: number) => `client secret of ac
 export interface ProviderFields {
   name: string;
   clientId: string;
-  /** The new client secret. If undefined, the stored secret stays. */
+  /** The new client secret. If undefined, the stored secret does not change. */
   clientSecret: string | undefined;
   admitsEverybody: boolean;
 }
@@ -74,8 +74,8 @@ export async function updateProvider(
 }
 
 /**
- * Deletes a provider with its external identities, and ends the sessions that began with them. Users and their ideas
- * stay.
+ * Deletes a provider with its external identities, and ends the sessions that began with these identities. The users
+ * and their ideas are kept.
  */
 export async function deleteProvider(admin: Administration, provider: IdentityProvider): Promise<void> {
   const { accountId, id: providerId } = provider;

@@ -171,7 +171,10 @@ const markConsumed = query('consume_oauth_record', (db, $: Arguments<RecordKey &
     .returning('model'),
 );
 
-/** Marks an authorization code or refresh token as redeemed. Only one of two parallel requests gets true. */
+/**
+ * Marks an authorization code or refresh token as redeemed. If two requests call this function at the same time, it
+ * returns true only to the first.
+ */
 export async function consumeRecord(db: Queryable, model: string, id: string, now: Date): Promise<boolean> {
   return (await db.query(markConsumed, { model, idHash: hashOfId(id), now })).length > 0;
 }
@@ -212,7 +215,10 @@ const deleteRecord = query('delete_oauth_record', (db, $: Arguments<RecordKey>) 
     .returning('model'),
 );
 
-/** Returns whether the record existed. Only one of two parallel requests gets true. */
+/**
+ * Returns whether the record existed. If two requests call this function at the same time, it returns true only to the
+ * first.
+ */
 export async function removeRecord(db: Queryable, model: string, id: string): Promise<boolean> {
   return (await db.query(deleteRecord, { model, idHash: hashOfId(id) })).length > 0;
 }

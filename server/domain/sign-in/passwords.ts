@@ -78,8 +78,8 @@ function buildTurns() {
   return async <T>(work: () => Promise<T>): Promise<T> => {
     if (waiting.length >= maxWaiting) throw new PasswordsBusyError('Too many passwords wait to be compared');
     if (running < maxRunning) running++;
-    // When a computation ends, the next waiting one takes its place, so the number of running computations stays the
-    // same.
+    // The number of running computations stays the same here: when a computation ends, the next waiting computation
+    // takes its place.
     else await new Promise<void>(resolve => waiting.push(resolve));
     try {
       return await work();

@@ -14,9 +14,9 @@ export function makeSecret(): Secret {
 }
 
 /**
- * Makes the secret of a session that reaches only one account, or of a sign-in that leads to such a session. Servers of
- * the previous version do not know such sessions, and would let the session reach all accounts of the user. They refuse
- * secrets with this prefix.
+ * Makes the secret of a session that reaches only one account, or of a sign-in that leads to such a session. The secret
+ * has a prefix, so that servers of the previous version refuse it. These servers would let the session reach all
+ * accounts of the user.
  */
 export function makeBoundSecret(): Secret {
   const text = `bound.${makeSecret().text}`;

@@ -6,7 +6,7 @@ import type { Route, Visit } from '../../pages/shell/visit.ts';
 import type { askForOwnPassword } from '../../pages/sign-in/own-password.ts';
 import type { Html } from '../../text/html.ts';
 
-/** A request to a page of the operator's panel. The pages of the panel belong to no account. */
+/** A request to a page of the operator's panel. These pages belong to no account. */
 export type OperatorVisit = Visit<undefined>;
 export type OperatorRoute = Route<undefined>;
 
@@ -19,7 +19,7 @@ export function operate<T>({ server, user }: OperatorVisit, work: (admin: Admini
 
 /** A page for one change. Its form asks for the operator's password. */
 interface ChangePage {
-  /** The question itself, such as `Block <name>?` */
+  /** The question as the heading of the page, such as `Block <name>?` */
   heading: Html;
   explanation: string;
   facts?: { term: string; text: string }[];

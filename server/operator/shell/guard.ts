@@ -6,9 +6,9 @@ import { requireSecondFactor } from '../../pages/shell/second-factor.ts';
 import { requireSession } from '../../pages/shell/session.ts';
 
 /**
- * The onRequest hook of every path of the panel. It redirects a visitor without a session to the sign-in page. It
- * answers a signed-in user who is not an operator like a request for a missing path. It redirects an operator without a
- * second factor to the page that turns two-factor sign-in on.
+ * The onRequest hook of every path of the operator's panel. Redirects a visitor without a session to the sign-in page.
+ * Answers a signed-in user who is not an operator as if the path did not exist. Redirects an operator without a second
+ * factor to the page that turns on two-factor sign-in.
  */
 export async function requireOperator(request: FastifyRequest, reply: FastifyReply) {
   const { browserSession } = request;

@@ -16,7 +16,7 @@ import { t } from '../../text/catalogue.ts';
 import { shortLine } from '../../text/plain-text.ts';
 import { type OperatorRoute, type OperatorVisit, operate } from '../shell/change.ts';
 
-/** The first page of the panel: the state of the installation. */
+/** The first page of the operator's panel. It shows the state of the installation. */
 export const statusRoute: OperatorRoute = { path: '/operator', show: showStatus };
 
 async function showStatus(visit: OperatorVisit) {

@@ -118,7 +118,7 @@ function contentSecurityPolicy(hosts: (string | undefined)[]): string {
     "style-src 'self' 'unsafe-inline'",
     "img-src 'self' data:",
     "font-src 'self' data:",
-    // Sources without a scheme: the browser applies the scheme of the page to them.
+    // These sources have no scheme, so the browser uses the scheme of the page.
     `connect-src ${[...api].join(' ')}`,
     "form-action 'none'",
     "base-uri 'none'",

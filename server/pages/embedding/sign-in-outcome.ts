@@ -37,7 +37,8 @@ export function connectionPath(slug: string, connection: string): string {
 /** Returns the message about the failed sign-in that a query parameter of the page names. */
 export function explainOutcome(outcome: string, isSignedIn: boolean): string | undefined {
   const problem = outcome === 'done' ? 'no_cookies' : outcome;
-  // The token was already used, so the session of its first use still counts.
+  // If the token was already used, the session from its first use is still valid, so a signed-in person sees no
+  // message.
   return !isSignedIn && Object.hasOwn(problems, problem) ? t(problems[problem as SignInProblem]) : undefined;
 }
 

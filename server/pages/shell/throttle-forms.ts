@@ -12,7 +12,10 @@ import {
 import { t } from '../../text/catalogue.ts';
 import { FormProblem } from './form.ts';
 
-/** The key of the message below `shell.too_many`, such as `attempts` for `There were too many attempts`. */
+/**
+ * The last part of the key of a message in the group `shell.too_many`. For example, `attempts` stands for `There were
+ * too many attempts`.
+ */
 export type TooMany = 'attempts' | 'downloads' | 'invitations' | 'requests' | 'uploads' | 'writes' | 'wrong_codes';
 
 /** A rate limit: its name, the limited client, user or e-mail address, the maximum count and the period's length. */

@@ -42,7 +42,8 @@ export interface Route<Account extends AccountOfUser | undefined = AccountOfUser
   ask?: (visit: Visit<Account>) => Question | Promise<Question>;
   run?: (visit: Visit<Account>) => Promise<Answer>;
   /**
-   * Shows a refused form again. The default is `show`. If a route has neither function, the problem gets an error page.
+   * Shows the page again after `run` refused the form. The default is `show`. If a route has neither function, the
+   * person gets an error page.
    */
   again?: (visit: Visit<Account>, problem: Problem) => Answer | Promise<Answer>;
   /** Returns the problem for an error of `run`. Rethrows errors that the form does not show. */
@@ -54,7 +55,7 @@ export interface Route<Account extends AccountOfUser | undefined = AccountOfUser
  * the same URL.
  */
 export interface Question {
-  /** The question itself, such as `Revoke <name>?` */
+  /** The question as the heading of the page, such as `Revoke <name>?` */
   heading: Html;
   /** The effects of the operation, in one or two sentences. */
   explanation: string;

@@ -13,7 +13,8 @@ const maxLength = 1000;
  * lead to another host.
  */
 export function safeNextPath(text: string): string {
-  // No real server has this origin. If the parsed URL has another origin, the path would lead to another host.
+  // No real server has this origin. If the parsed URL has another origin than this one, the path would lead to another
+  // host.
   const base = 'http://pages.invalid';
   const url = text.length > maxLength ? null : URL.parse(text, base);
   if (!url || url.origin !== base || url.username !== '' || url.password !== '') return home;

@@ -79,8 +79,8 @@ export function serveSessions(app: FastifyInstance, server: ServerDependencies) 
     const isEnded = await endSession(database, tokenHash);
     if (isEnded) audit.record('sign_out', { ...clientOf(visit.request), user_id: user.id });
     clearSessionCookie(visit.reply, config);
-    // After the sign-out, `next` leads back to an invitation for another e-mail address. The visitor can then accept
-    // the invitation.
+    // After the sign-out, the browser goes to the path in `next`. This can be the page of an invitation for another
+    // e-mail address, which the visitor can then accept.
     const next = visit.field('next');
     return next === '' ? '/sign-in?notice=signed_out' : safeNextPath(next);
   }

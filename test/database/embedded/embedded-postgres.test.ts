@@ -247,7 +247,7 @@ describe('a failure is one line', () => {
     const error = await refused({ dataDir: join(file, 'data') });
     expect(error).toMatchObject({ name: 'EmbeddedPostgresError' });
     expect(error.message).toMatch(/^cannot keep a database in .*\/file\/data: ENOTDIR[^\n]*$/);
-    // Node's recursive mkdir never returns for a path in /proc. The server must report an error nevertheless.
+    // Node's recursive mkdir never returns for a path in /proc. Even for such a path, the server must report an error.
     if (existsSync('/proc/self'))
       expect(await refused({ dataDir: '/proc/idea-board/data' })).toMatchObject({ name: 'EmbeddedPostgresError' });
   });

@@ -8,7 +8,7 @@ import { addWebhook, administer } from '../../helpers/webhooks.ts';
 
 const db = await createDatabaseForFile();
 
-/** The rows whose ids the payloads of the test jobs contain. */
+/** The ids of the rows that the test jobs name in their payloads. */
 interface Named {
   world: World;
   endpointId: number;

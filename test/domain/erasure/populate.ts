@@ -43,8 +43,8 @@ export interface Populated {
 }
 
 /**
- * Fills two accounts with every kind of action by the person, and with actions of others on the person's ideas. Then
- * each database table that can name the person or contain their texts has such a row.
+ * Fills two accounts with every kind of action by the person, and with actions of others on the person's ideas.
+ * Afterwards, each database table that can name the person or contain their texts has a row about the person.
  */
 export async function populate(server: TestServer): Promise<Populated> {
   const world = await createWorld(server);

@@ -31,7 +31,8 @@ describe('an erased user', () => {
     await expectInvariants(server);
     for (const sql of [tallies, votes, writings]) before[sql] = await server.sql(sql);
     const lines = await dump(server);
-    // Before the erasure, the database must contain texts of the person. Otherwise the tests below would prove nothing.
+    // Before the erasure, the database must contain texts of the person. Otherwise the tests in this file would prove
+    // nothing.
     expect(linesWith(lines, marker).length).toBeGreaterThan(30);
     for (const value of Object.values(person))
       expect(lines.some(line => line.includes(JSON.stringify(value).slice(1, 9)))).toBe(true);
