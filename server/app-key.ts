@@ -27,8 +27,8 @@ export async function loadAppKey(config: KeyConfig, logger: Pick<Logger, 'warn'>
 }
 
 /**
- * Returns the application key for a command. With DATABASE_URL, it throws instead of creating a missing key, because
- * the server has one.
+ * Returns the application key for a command. If DATABASE_URL is set and the key is missing, throws instead of creating
+ * a key, because the server already has another key.
  */
 export async function requireAppKey(config: KeyConfig): Promise<Buffer> {
   const key = config.APP_KEY ?? (await readKey(config));

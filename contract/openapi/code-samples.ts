@@ -53,7 +53,7 @@ export function codeSamples(parameters: Json[], route: Route, id: OperationId, b
   ];
 }
 
-/** Returns the query with the examples of these parameters. */
+/** Builds a query from the examples of the parameters with the given names. */
 function neededQuery(parameters: Json[], names: readonly string[] | undefined): Record<string, string> | undefined {
   if (names === undefined) return undefined;
   const needed = parameters.filter(({ name }) => names.includes(String(name)));

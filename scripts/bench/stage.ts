@@ -111,7 +111,7 @@ export class Child {
     }
   }
 
-  /** Does the work. Returns its result and the CPU time of this process in the meantime. */
+  /** Does the work. Returns its result, and the CPU time that this process used during the work. */
   async measureCpu<Result>(work: () => Promise<Result>): Promise<{ result: Result; cpuMicroseconds: number }> {
     const before = await this.call<Usage>('usage');
     const result = await work();

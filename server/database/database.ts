@@ -243,8 +243,8 @@ function databaseName(url: string): string {
 
 /**
  * Works around a bug of MikroORM 7.2, which registers a new entity with a composite primary key under its generated id
- * alone. It then forgets all but one of the entities that a flush creates. When that entity is removed, it inserts the
- * entity again. So this function registers each new entity under its whole key.
+ * alone. MikroORM then forgets all but one of the entities that a flush creates. When this one entity is removed,
+ * MikroORM inserts it again. So this function registers each new entity under its whole key.
  */
 const completeKeys: EventSubscriber = {
   afterCreate({ entity, em, meta }) {

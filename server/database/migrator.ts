@@ -99,7 +99,7 @@ export async function hasPendingMigrations(
 export interface StreamState {
   stream: string;
   appliedCount: number;
-  /** The last migration by number, with the time when it was applied. */
+  /** The applied migration with the highest number, and the time when it was applied. */
   last: { name: string; applied_at: string } | undefined;
   pending: string[];
   /** Applied migrations that are not among the files, such as those of a newer version of the server. */

@@ -265,7 +265,7 @@ async function tellBatch(transaction: Transaction, event: AccountEvent, { after,
   const notify = (recipients: Recipient[], kind: string) => addNotifications(transaction, event, recipients, kind, now);
   const turn = turnOfMentions(found);
   const notifyMentioned = async () => {
-    // Passes no actor to skip, because the stored mentions of a text never include its author.
+    // The query need not skip the actor here, because the stored mentions of a text never include its author.
     const mentioned = await transaction.query(selectMentioned, { ...people, after: 0, actorId: null });
     await notify(mentioned, 'user.mentioned');
   };

@@ -87,7 +87,7 @@ function textOf(text: string) {
   return { type: 'text' as const, text };
 }
 
-/** A share of the rate limit. If less than this share is left, each result says so. */
+/** If less than this share of a rate limit is left, each result says so. */
 const lowPart = 0.1;
 
 /** Returns how many requests the rate limit still allows. Returns undefined if enough are left. */

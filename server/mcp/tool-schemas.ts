@@ -84,6 +84,6 @@ export function userTextOf(schema: unknown): string[] {
     for (const variant of (one.anyOf ?? []) as Json[]) search(variant, path);
   };
   search(toJsonSchema(schema, 'output') ?? {}, '');
-  // Variants of a schema may have the same fields.
+  // Removes duplicates, because several variants of a schema may have the same field.
   return [...new Set(found)];
 }

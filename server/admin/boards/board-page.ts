@@ -102,8 +102,8 @@ function flagsOfWindow(name: 'submissions' | 'voting', window: Window, now: Date
 }
 
 /**
- * The period for submitting ideas to a board, or for voting. If a time is missing, the period has no limit on this
- * side.
+ * The period for submitting ideas to a board, or for voting. If the opening or the closing time is missing, the period
+ * has no start or no end.
  */
 interface Window {
   openAt?: Date | null | undefined;

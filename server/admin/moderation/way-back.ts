@@ -42,9 +42,9 @@ export function wayOf(visit: Visit): Record<string, string> {
 }
 
 /**
- * Returns the path of the moderator's previous page. If the URL does not name one, returns `otherwise`. If the
- * moderator came from a board, this is the page of the idea on the board. If the idea has no page any more, it is the
- * page of the board. Pass `ideaId` to return to another idea, such as the target of a merge.
+ * Returns the path of the moderator's previous page. If the URL does not name one, returns `otherwise`. For a moderator
+ * who came from a board, returns the path of the idea's page on the board, or the path of the board if the idea no
+ * longer has a page. Pass `ideaId` to return to another idea, such as the target of a merge.
  */
 export function wayBack(
   visit: Visit,

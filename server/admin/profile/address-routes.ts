@@ -23,7 +23,7 @@ import { type OwnVisit, profilePath, showProfile } from './profile-page.ts';
 
 /**
  * Changes the signed-in user's e-mail addresses. A new e-mail address takes effect when the same user opens the mailed
- * link and confirms. So if the user mistypes the address, its owner gets no access.
+ * link and confirms. So if the user mistypes the address, the owner of the mistyped address gets no access.
  */
 export function addressRoutes(
   server: ServerDependencies,

@@ -85,8 +85,8 @@ async function openToEveryUser(directory: string) {
 }
 
 /**
- * Creates the symbolic links that PostgreSQL needs, such as `libpq.so.5`. An npm package cannot contain links. Its
- * install script creates them, but npm runs the script only if it is approved.
+ * Creates the symbolic links that PostgreSQL needs, such as `libpq.so.5`. An npm package cannot contain links. The
+ * install script of the package creates the links, but npm runs this script only if somebody has approved it.
  */
 async function linkLibraries(native: string) {
   const links = JSON.parse(await readFile(join(native, 'pg-symlinks.json'), 'utf8').catch(() => '[]')) as {

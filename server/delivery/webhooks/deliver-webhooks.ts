@@ -211,8 +211,8 @@ function readable(body: Buffer): string | null {
 const now = sql<string>`now()`;
 
 /**
- * Claims the only try that a failing endpoint may get now. The claim lasts longer than a try. If the process dies, the
- * endpoint waits until the claim ends.
+ * Claims the single try that all processes together may make at a failing endpoint. The claim lasts longer than a try.
+ * If the process dies, the endpoint gets no try until the claim ends.
  */
 const claimProbe = query('claim_webhook_probe', (db, $: Arguments<AccountEndpoint>) =>
   db
