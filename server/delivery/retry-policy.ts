@@ -9,7 +9,10 @@ interface RetryPolicy {
   delaysMs: readonly number[];
   /** The maximum random change of a delay, as a fraction. It spreads the retries of items that failed together. */
   jitter: number;
-  /** The maximum age of an event at a retry. Older events are given up. Until then, the last delay repeats. */
+  /**
+   * The maximum age of an event at a retry. Until an event has this age, the last delay repeats. Older events are given
+   * up.
+   */
   maxAgeMs?: number;
   /** The shortest delay that a Retry-After header can request. Without this field, Retry-After headers are ignored. */
   minRetryAfterMs?: number;

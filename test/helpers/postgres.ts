@@ -28,8 +28,9 @@ export default async function setup(project: TestProject) {
   const savings = { max_connections: '300', max_wal_size: '256MB', autovacuum: 'off', io_method: 'sync' };
   // PostgreSQL has no statistics of new tables. It would start processes for parallel queries on a few rows.
   const parallel = { max_parallel_workers_per_gather: '0' };
-  // With the default, a deadlock in a test would last a second. Only a superuser may change this setting in a session.
-  // Most connections of tests run a statement only a few times. Planning it once for all arguments saves time.
+  // With the default deadlock_timeout, a deadlock in a test would last a second, and only a superuser may change this
+  // setting in a session. Most connections of tests run a statement only a few times, so one plan for all arguments
+  // saves time.
   const settings = { ...savings, ...parallel, deadlock_timeout: '100ms', plan_cache_mode: 'force_generic_plan' };
   const postgres = await startEmbeddedPostgres({ dataDir, durable: false, settings });
   const stop = async () => {
