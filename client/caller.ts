@@ -139,6 +139,7 @@ export class Caller {
     const send = this.#sendWith({ ...this.options.fetchOptions, ...fetchOptions });
     const answer = await sendOnce(send, request, { timeoutMs, signal, attempts });
     const { status, headers } = answer;
+    this.#log.warnOfDeprecation(request.operation, headers);
     this.#notify('onResponse', {
       ...event,
       status,

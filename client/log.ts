@@ -6,7 +6,7 @@ export const logLevels = ['off', 'error', 'warn', 'info', 'debug'] as const;
  * The amount of log messages. Each level includes the levels before it:
  *
  * - `error`: a hook or the cache failed.
- * - `warn`: the client retries a request, or its retry budget is spent.
+ * - `warn`: the client retries a request, or its retry budget is spent, or an operation is deprecated.
  * - `info`: a response arrived.
  * - `debug`: the client sends a request.
  */
@@ -15,10 +15,14 @@ export type LogLevel = (typeof logLevels)[number];
 /** An object that writes log messages, such as `console` or a logger of pino. */
 export type Logger = Readonly<Record<Exclude<LogLevel, 'off'>, (message: string) => unknown>>;
 
+/** The maximum number of deprecated operations that a client remembers. */
+const mostDeprecated = 100;
+
 /** Writes log messages up to a level. The client logs neither the token nor the body of a request. */
 export class Log {
   readonly #logger: Logger;
   readonly #level: LogLevel;
+  readonly #deprecated = new Set<string>();
   /** The hooks that log requests, responses and retries. */
   readonly hooks: Hooks = {
     onRequest: ({ operation, method, url, attempt }) =>
@@ -41,6 +45,20 @@ export class Log {
     } catch {
       // A failing logger must not fail the call.
     }
+  }
+
+  /** Logs the first response of each operation that announces a deprecation (RFC 9745). */
+  warnOfDeprecation(operation: string, headers: Headers) {
+    const deprecation = headers.get('deprecation');
+    if (deprecation === null || this.#deprecated.has(operation)) return;
+    // The path of request() is part of its operation's name, and a program may use any number of paths.
+    if (this.#deprecated.size < mostDeprecated) this.#deprecated.add(operation);
+    const seconds = /^@(\d{1,11})$/.exec(deprecation)?.[1];
+    const since = seconds === undefined ? '' : ` since ${new Date(Number(seconds) * 1000).toISOString().slice(0, 10)}`;
+    const sunset = headers.get('sunset');
+    const end = sunset === null ? '' : ` It may be removed from ${sunset}.`;
+    const link = /<([^>]*)>\s*;[^,]*rel="?deprecation\b/.exec(headers.get('link') ?? '')?.[1];
+    this.write('warn', `${operation}: the operation is deprecated${since}.${end}${link ? ` See ${link}` : ''}`);
   }
 
   #environmentLevel(): LogLevel | undefined {

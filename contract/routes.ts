@@ -1,5 +1,6 @@
 import { type AppRoute, initContract } from '@ts-rest/core';
 import { z } from 'zod';
+import type { Deprecation } from './deprecation.ts';
 import type { ErrorMeanings } from './errors.ts';
 import type { Grant, GrantByQuery } from './grants.ts';
 import type { Bucket } from './limits.ts';
@@ -48,6 +49,8 @@ interface Uses {
 export type RouteMetadata = {
   /** The tag of the operation in the OpenAPI document. */
   tag: 'Board' | 'Ideas' | 'Comments' | 'Votes' | 'Events' | 'Moderation' | 'Token' | 'Tools' | 'Probes';
+  /** The announcement that the operation will be removed. Until then it must still work. */
+  deprecated?: Deprecation;
 } & (
   | { auth: 'none' /** Whether requests count against the rate limit of their IP address. */; isLimitedPerIp: boolean }
   /**

@@ -870,6 +870,24 @@ CREATE TABLE sign_in_methods (
   CONSTRAINT sign_in_methods_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE
 );
 
+-- table token_usage (tenant)
+
+CREATE TABLE token_usage (
+  account_id bigint NOT NULL,
+  token_id bigint NOT NULL,
+  operation text NOT NULL,
+  request_count bigint NOT NULL,
+  parameters jsonb NOT NULL,
+  fields jsonb NOT NULL,
+  first_used_at timestamp(3) with time zone NOT NULL,
+  last_used_at timestamp(3) with time zone NOT NULL,
+  expires_at timestamp(3) with time zone NOT NULL,
+  CONSTRAINT token_usage_pkey PRIMARY KEY (account_id, token_id, operation),
+  CONSTRAINT token_usage_token_id_fkey FOREIGN KEY (account_id, token_id) REFERENCES api_tokens(account_id, id) ON DELETE CASCADE
+) WITH (fillfactor=70);
+CREATE INDEX token_usage_expires_at_idx ON token_usage USING btree (expires_at);
+CREATE INDEX token_usage_first_used_at_idx ON token_usage USING btree (first_used_at);
+
 -- table used_embedding_tokens (tenant)
 
 CREATE TABLE used_embedding_tokens (

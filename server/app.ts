@@ -27,6 +27,8 @@ import { recordAnswers } from './http/answer-log.ts';
 import { compress, sendCompressed } from './http/compressed.ts';
 import { answerConditionally } from './http/conditional.ts';
 import { shareWithOrigins } from './http/cors.ts';
+import { buildUsageCounter } from './http/count-usage.ts';
+import { announceDeprecation } from './http/deprecation.ts';
 import { drainConnections } from './http/draining.ts';
 import { answerErrors } from './http/error-handler.ts';
 import { buildEventWaits } from './http/event-waits.ts';
@@ -100,6 +102,7 @@ export async function buildApp(server: ServerDependencies): Promise<FastifyInsta
   app.decorateRequest('isPersonal', false);
   app.decorateRequest('errorKey', null);
   app.addHook('onRequest', setHeaders);
+  app.addHook('onRequest', announceDeprecation);
   app.addHook('onRequest', cors.allow);
   app.addHook('onRequest', admit);
   app.addHook('onRequest', refuseInvalidHead);
@@ -123,6 +126,9 @@ export async function buildApp(server: ServerDependencies): Promise<FastifyInsta
     throw new DomainError('not_found');
   });
 
+  const usage = buildUsageCounter(server);
+  app.addHook('onResponse', usage.countRequest);
+  app.addHook('onClose', () => usage.close());
   const runner = buildOperationRunner(server);
   const waits = buildEventWaits(server);
   // A stopping server answers the waiting requests at once.
@@ -139,7 +145,7 @@ export async function buildApp(server: ServerDependencies): Promise<FastifyInsta
     ...probeEndpoints(server),
   };
   await serveOperations(app, endpoints, answerError);
-  await app.register(serveTools(server, endpoints));
+  await app.register(serveTools(server, endpoints, usage));
   await app.register(serveOpenApiDocument);
   const oauth = buildOauth(server);
   const testPoster = buildTestPoster(server.config, testPostTimeoutMs);

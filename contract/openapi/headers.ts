@@ -1,3 +1,4 @@
+import { deprecationHeaders } from '../deprecation.ts';
 import { buckets } from '../limits.ts';
 import { etagExample, type RouteMetadata } from '../routes.ts';
 import type { Json } from './json-schema.ts';
@@ -78,5 +79,20 @@ export function headersOf(status: number, method: string, metadata: RouteMetadat
   if (metadata.auth === 'board' && method === 'GET' && [200, 304].includes(status)) names.push('ETag');
   if (metadata.auth === 'board' && method === 'POST' && status < 300) names.push('Idempotency-Replayed');
   if (status === 429 || (status === 503 && metadata.auth !== 'none')) names.push('Retry-After');
-  return Object.fromEntries(names.map(name => [name, { $ref: `#/components/headers/${name}` }]));
+  const references = Object.fromEntries(names.map(name => [name, { $ref: `#/components/headers/${name}` }]));
+  return { ...references, ...headersOfDeprecation(metadata) };
+}
+
+const deprecationDescriptions: Record<string, string> = {
+  Deprecation: 'The time from which the operation is deprecated (RFC 9745), in seconds since 1970 after an `@`.',
+  Sunset: 'The time from which the operation may be missing (RFC 8594).',
+  Link: 'A page about the deprecation.',
+};
+
+/** Describes the headers of a deprecated operation. They have the same values in each response. */
+function headersOfDeprecation({ deprecated }: RouteMetadata): Json {
+  const sent = Object.entries(deprecated ? deprecationHeaders(deprecated) : {});
+  return Object.fromEntries(
+    sent.map(([name, example]) => [name, { description: deprecationDescriptions[name], schema: text, example }]),
+  );
 }

@@ -48,7 +48,8 @@ export function describeOperation(
     describeError(response, name, route, components);
   }
   const samples = codeSamples(operation.parameters, route, operationId, body);
-  return { ...operation, tags: [metadata.tag], ...accessOf(metadata), 'x-codeSamples': samples };
+  const deprecated = metadata.deprecated && { deprecated: true };
+  return { ...operation, ...deprecated, tags: [metadata.tag], ...accessOf(metadata), 'x-codeSamples': samples };
 }
 
 function describeParameters({ parameters }: Operation, route: Route) {
@@ -57,8 +58,9 @@ function describeParameters({ parameters }: Operation, route: Route) {
     parameters.push({ name, in: 'header', description, schema: jsonSchema });
   }
   for (const parameter of parameters) {
-    const { examples = [], ...schema } = parameter.schema;
+    const { examples = [], deprecated, ...schema } = parameter.schema;
     parameter.schema = schema;
+    if (deprecated) parameter.deprecated = deprecated;
     // In a query string, a list is written as values with commas between them.
     if (parameter.in === 'query' && schema.type === 'array')
       Object.assign(parameter, { style: 'form', explode: false });

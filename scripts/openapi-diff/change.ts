@@ -11,12 +11,23 @@ export interface Change {
   places: Place[];
   /** The reason why the accept file accepts the change. Undefined if it does not. */
   accepted?: string;
+  /** The clients that the change affects. Undefined without a usage document, or if it cannot tell. */
+  affected?: Affected;
   /**
    * The JSON pointers into the base document and the head document. If a document lacks the changed part, its pointer
    * leads to the nearest parent.
    */
   base: string;
   head: string;
+}
+
+/** The clients that a change affects. */
+interface Affected {
+  /** The names of the clients, the latest user first. Empty if no client has used a changed part. */
+  clients: string[];
+  lastUsedAt: string | undefined;
+  /** The begin of the period of the usage document. */
+  since: string | undefined;
 }
 
 export interface Place {
@@ -31,6 +42,8 @@ export interface Place {
   field: string;
   base: string;
   head: string;
+  /** The number of clients that have used this place. Undefined without a usage document. */
+  clients?: number;
 }
 
 export interface Finding extends Place {
@@ -39,6 +52,11 @@ export interface Finding extends Place {
 }
 
 export type Report = (finding: Finding) => void;
+
+/** Whether a breaking or risky change affects no client of the usage document. */
+export function isUnused({ affected, level }: Change): boolean {
+  return level !== 'additive' && affected?.clients.length === 0;
+}
 
 /**
  * Groups findings into changes, the most severe first. Equal findings at one place under `components` are one change,

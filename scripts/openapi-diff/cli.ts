@@ -10,9 +10,11 @@ import {
   compareDocuments,
   DocumentError,
   formats,
+  judgeByUsage,
   levels,
   parseAcceptances,
   parseDocument,
+  parseUsage,
   readSource,
   renderRules,
 } from './main.ts';
@@ -24,6 +26,7 @@ interface Options {
   failOn: 'breaking' | 'risky' | 'none';
   header: string[];
   accept?: string;
+  usage?: string;
 }
 
 const names = Object.keys(formats) as (keyof typeof formats)[];
@@ -48,6 +51,10 @@ const program = new Command('openapi-diff')
       .default('breaking'),
   )
   .option('--accept <file>', 'a list of intended changes (JSON or YAML), which do not count')
+  .option(
+    '--usage <file or URL>',
+    'what clients have used lately (JSON or YAML): breaking and risky changes that affect no client do not count',
+  )
   .option(
     '--header <header>',
     'a header of the requests to URLs, such as "Authorization: Bearer …"; repeat it for several headers',
@@ -82,12 +89,14 @@ function addOutput(text: string, others: Output[]): Output[] {
 async function compare(baseName: string, headName: string, options: Options): Promise<void> {
   if (baseName === '-' && headName === '-')
     throw new DocumentError('only one of the two documents can be standard input');
-  const { accept, header, failOn } = options;
+  const { accept, usage, header, failOn } = options;
   const [base, head] = await Promise.all([readSource(baseName, header), readSource(headName, header)]);
   const acceptances = accept === undefined ? [] : parseAcceptances(accept, (await readSource(accept)).text);
   const found = compareDocuments(parseDocument(base.name, base.text), parseDocument(head.name, head.text));
-  const { difference, unused } = acceptChanges(found, acceptances);
+  const { difference: judged, unused } = acceptChanges(found, acceptances);
   for (const { rule, at } of unused) console.error(`warning: ${accept} accepts ${rule} at ${at}, which did not change`);
+  const used = usage === undefined ? undefined : await readSource(usage, header);
+  const difference = used ? judgeByUsage(judged, parseUsage(used.name, used.text)) : judged;
   const outputs: Output[] = options.format.length > 0 ? options.format : [['text', undefined]];
   for (const [format, file] of outputs) {
     const text = formats[format](difference, head);

@@ -1,4 +1,4 @@
-import { type Change, type Finding, foldFindings } from './change.ts';
+import { type Change, type Finding, foldFindings, isUnused } from './change.ts';
 import { compareOperations } from './compare-operations.ts';
 import { alignPrefixes } from './compare-servers.ts';
 import { type Part, partAt, partsAt, tell } from './comparison.ts';
@@ -18,6 +18,8 @@ export interface Difference {
   counts: Record<Level, number>;
   /** The number of changes that the accept file accepts. `counts` does not include them. */
   accepted: number;
+  /** The number of breaking and risky changes that affect no client of the usage document. `counts` does not include them. */
+  unused: number;
   /** The number of changed descriptions, summaries, titles, examples and tags. Clients do not depend on them. */
   descriptions: number;
   changes: Change[];
@@ -58,15 +60,16 @@ function compareSchemaNames(root: Part): void {
   }
 }
 
-/** Counts the changes of each level, without the accepted changes. */
-export function countLevels(changes: readonly Change[]): Pick<Difference, 'counts' | 'accepted'> {
+/** Counts the changes of each level, without the accepted and the unused changes. */
+export function countLevels(changes: readonly Change[]): Pick<Difference, 'counts' | 'accepted' | 'unused'> {
   const counts = { breaking: 0, risky: 0, additive: 0 };
-  let accepted = 0;
+  let [accepted, unused] = [0, 0];
   for (const change of changes) {
-    if (change.accepted === undefined) counts[change.level] += 1;
-    else accepted += 1;
+    if (change.accepted !== undefined) accepted += 1;
+    else if (isUnused(change)) unused += 1;
+    else counts[change.level] += 1;
   }
-  return { counts, accepted };
+  return { counts, accepted, unused };
 }
 
 const descriptive = new Set(['description', 'summary', 'title', 'example', 'examples', 'tags', 'externalDocs']);

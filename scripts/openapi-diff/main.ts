@@ -14,6 +14,7 @@ export type { Json, JsonObject } from './json.ts';
 export { readSource } from './read-source.ts';
 export { isRaisedBy, requiredBump } from './required-bump.ts';
 export { levels, renderRules, rules } from './rules.ts';
+export { judgeByUsage, parseUsage } from './usage.ts';
 
 /** The output formats. Fields of the JSON format are never removed or changed. */
 export const formats = {

@@ -20,6 +20,7 @@ import { oneLine } from './output.ts';
 import { addStatusCommands } from './status.ts';
 import { addTagCommands } from './tag.ts';
 import { addTokenCommands } from './token.ts';
+import { addUsageCommand } from './usage.ts';
 import { addUserCommands } from './user.ts';
 import { addWebhookCommands } from './webhook.ts';
 
@@ -44,6 +45,7 @@ export function buildProgram(): Command {
   addNotificationCommands(program);
   addWebhookCommands(program);
   addChatCommands(program);
+  addUsageCommand(program, 'usage');
   addMigrateCommand(program, 'migrate');
   addCleanUpCommand(program, 'cleanup');
   addDoctorCommand(program, 'doctor');

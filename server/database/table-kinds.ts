@@ -50,6 +50,7 @@ export const tableKinds: Readonly<Record<keyof Tables | 'schema_migrations', Tab
   sign_in_methods: global('Belongs to a person, who signs in once for all accounts.'),
   statuses: tenant,
   tags: tenant,
+  token_usage: tenant,
   used_embedding_tokens: tenant,
   user_blocks: tenant,
   users: global('A person may be a member of several accounts.'),

@@ -41,6 +41,23 @@ export const IdempotencyKey = defineTable('IdempotencyKey', 'idempotency_keys', 
   expiresAt: timestamp(),
 });
 
+/** How a token has used an operation lately. Servers count in memory and add their counts to the row from time to time. */
+export const TokenUsage = defineTable('TokenUsage', 'token_usage', {
+  accountId: bigint().primary(),
+  tokenId: bigint().primary(),
+  /** The operation as method and path, such as `GET /api/v1/ideas/{id}`. */
+  operation: p.text().primary(),
+  /** The number of requests since firstUsedAt. */
+  requestCount: bigint(),
+  /** The days of the last use, such as `2026-11-23`, by the names of parameters that the contract defines. */
+  parameters: p.json().$type<Record<string, string>>().columnType('jsonb'),
+  /** The days of the last use by the paths of fields of the body, such as `title`. */
+  fields: p.json().$type<Record<string, string>>().columnType('jsonb'),
+  firstUsedAt: timestamp(),
+  lastUsedAt: timestamp(),
+  expiresAt: timestamp(),
+});
+
 export const RateLimit = defineTable('RateLimit', 'rate_limits', {
   /** The key of a rate limit counter: `<name of the limit>:<token or IP address>`. */
   key: p.text().primary(),

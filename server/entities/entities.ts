@@ -1,5 +1,5 @@
 import { Account, Invitation } from './account.ts';
-import { ApiToken, ApiTokenBoard, IdempotencyKey, RateLimit } from './api-token.ts';
+import { ApiToken, ApiTokenBoard, IdempotencyKey, RateLimit, TokenUsage } from './api-token.ts';
 import { Board, Status, Tag } from './board.ts';
 import { ChatChannel } from './chat-channel.ts';
 import { EmbeddingSecret, UsedEmbeddingToken } from './embedding.ts';
@@ -60,6 +60,7 @@ export const entities = [
   SignInMethod,
   Status,
   Tag,
+  TokenUsage,
   UsedEmbeddingToken,
   User,
   UserBlock,

@@ -18,6 +18,7 @@ export const expiringTables = [
   'vote_networks',
   'event_waits',
   'vote_followings',
+  'token_usage',
 ] as const;
 
 const expiredBatchSize = 5_000;

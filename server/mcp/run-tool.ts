@@ -5,6 +5,7 @@ import type { ErrorKey } from '../../contract/errors.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import type { DomainError } from '../domain/domain-error.ts';
 import { authorize } from '../http/admit.ts';
+import type { UsageCounter } from '../http/count-usage.ts';
 import { refusalFor } from '../http/error-handler.ts';
 import type { Principal } from '../http/find-tokens.ts';
 import { replayedHeader } from '../http/operation-runner.ts';
@@ -15,7 +16,7 @@ import type { Tool } from './tools.ts';
 
 type Endpoint = (input: Record<string, unknown>) => Promise<{ status: number; body: unknown }>;
 
-export function buildToolRunner(server: ServerDependencies, endpoints: Endpoints) {
+export function buildToolRunner(server: ServerDependencies, endpoints: Endpoints, usage: UsageCounter) {
   return async (
     call: ToolCall,
     principal: Principal,
@@ -24,7 +25,8 @@ export function buildToolRunner(server: ServerDependencies, endpoints: Endpoints
   ): Promise<CallToolResult> => {
     const { operationId, route, metadata } = call.tool;
     try {
-      authorize(server, request, principal, metadata, call.query);
+      authorize(server, request, principal, metadata, call.input.query);
+      usage.count(principal, route, call.input);
       const input = call.takeInput();
       const endpoint = endpoints[operationId] as Endpoint;
       const answer = await endpoint({ ...input, request, reply, appRoute: route });

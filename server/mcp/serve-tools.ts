@@ -7,6 +7,7 @@ import type { ServerDependencies } from '../dependencies.ts';
 import { DomainError } from '../domain/domain-error.ts';
 import { authorize, usableGrant, withoutWriting } from '../http/admit.ts';
 import { authenticate, chargeAddress } from '../http/authenticate.ts';
+import type { UsageCounter } from '../http/count-usage.ts';
 import { noteErrors } from '../http/error-handler.ts';
 import type { Principal } from '../http/find-tokens.ts';
 import { issuerOf, resourceMetadataUrlOf } from '../http/public-addresses.ts';
@@ -27,8 +28,8 @@ const definitions = definitionsByGrant();
  * because the body names the tool. The body has the usual size limit. Before it authenticates the token, the server
  * only parses and validates the body.
  */
-export function serveTools(server: ServerDependencies, endpoints: Endpoints) {
-  const runTool = buildToolRunner(server, endpoints);
+export function serveTools(server: ServerDependencies, endpoints: Endpoints, usage: UsageCounter) {
+  const runTool = buildToolRunner(server, endpoints, usage);
   const isAllowed = allowsOrigin(server.config);
   const refuse = refuseInJsonRpc(server);
 

@@ -12,8 +12,8 @@ const idempotencyMetaKey = 'idea-board/idempotency-key';
 
 export interface ToolCall {
   tool: Tool;
-  /** The query parameters before their validation, because authorization comes before validation and needs them. */
-  query: Record<string, unknown>;
+  /** The input before its validation, because authorization comes before validation and needs the query parameters. */
+  input: RouteInput & { query: Record<string, unknown> };
   idempotency: Idempotency | undefined;
   /** Returns the validated input, or throws the validation error. */
   takeInput(): ReturnType<typeof validateInput>;
@@ -28,10 +28,10 @@ type Arguments = Readonly<Record<string, unknown>>;
 export function readCall(tool: Tool, given: Arguments, meta: Arguments): ToolCall {
   const { params, query, body, unknown } = placeArguments(tool, { ...tool.metadata.tool.defaults, ...given });
   const headers = { 'idempotency-key': meta[idempotencyMetaKey] };
-  const input: RouteInput = { params, headers, query, body };
+  const input = { params, headers, query, body };
   const refuseWith = (refusal: unknown): ToolCall => ({
     tool,
-    query,
+    input,
     idempotency: undefined,
     takeInput: () => {
       throw refusal;
@@ -40,7 +40,7 @@ export function readCall(tool: Tool, given: Arguments, meta: Arguments): ToolCal
   try {
     const validated = validateInput(tool.route, input);
     if (unknown.length > 0) return refuseWith(refusalOfCall(tool, given, unknown));
-    return { tool, query, idempotency: idempotencyOf(tool, validated), takeInput: () => validated };
+    return { tool, input, idempotency: idempotencyOf(tool, validated), takeInput: () => validated };
   } catch (error) {
     return refuseWith(error instanceof RequestValidationError ? refusalOfCall(tool, given, unknown, error) : error);
   }

@@ -1,5 +1,6 @@
 import type { Tool as ToolDefinition } from '@modelcontextprotocol/server';
 import { z } from 'zod';
+import { describeDeprecation } from '../../contract/deprecation.ts';
 import { type Grant, grants, includesGrant } from '../../contract/grants.ts';
 import { operations } from '../../contract/index.ts';
 import type { Json } from '../../contract/openapi/json-schema.ts';
@@ -51,7 +52,7 @@ function buildTools(): ReadonlyMap<string, Tool> {
       definition: {
         name,
         title,
-        description,
+        description: metadata.deprecated ? `${description} ${describeDeprecation(metadata.deprecated)}` : description,
         inputSchema,
         outputSchema: typesOf(result, resultFields) as ObjectSchema,
         annotations: annotationsOf(route, metadata.tool, userText.length > 0),

@@ -3,6 +3,7 @@ import { createServer, type ServerOptions } from 'node:http';
 import { type AddressInfo, isIP } from 'node:net';
 import { ConfigError } from '../config.ts';
 import type { ServerDependencies } from '../dependencies.ts';
+import { readUsage } from '../domain/usage/read-usage.ts';
 import type { Metrics } from './metrics.ts';
 
 export interface MetricsServer {
@@ -14,10 +15,12 @@ export interface MetricsServer {
 /** The maximum number of connections. Monitoring systems open far fewer. */
 const maxConnections = 100;
 
-/** Serves GET /metrics on a separate port, without authentication. The port is for the monitoring network. */
+/**
+ * Serves GET /metrics and GET /usage on a separate port, without authentication. The port is for the monitoring network.
+ */
 export async function serveMetrics(
   metrics: Metrics,
-  server: Pick<ServerDependencies, 'database' | 'logger'>,
+  server: Pick<ServerDependencies, 'clock' | 'database' | 'logger'>,
   {
     host,
     port,
@@ -26,23 +29,28 @@ export async function serveMetrics(
   }: { host: string; port: number; allowedHosts?: readonly string[]; http?: ServerOptions },
 ): Promise<MetricsServer> {
   const isAllowedHost = allowHosts(allowedHosts);
+  const writers: Record<string, () => Promise<{ contentType: string; text: string }>> = {
+    '/metrics': () => metrics.write(server.database),
+    '/usage': () => writeUsage(server),
+  };
   const http = createServer(options, async (request, response) => {
     if (!isAllowedHost(request.headers.host)) {
       const text = 'This name is not allowed. Add it to METRICS_ALLOWED_HOSTS.\n';
       response.writeHead(421, { 'Content-Type': 'text/plain; charset=utf-8' }).end(text);
       return;
     }
-    const isKnown = request.url?.split('?', 1)[0] === '/metrics';
+    const path = request.url?.split('?', 1)[0] ?? '';
+    const write = Object.hasOwn(writers, path) ? writers[path] : undefined;
     const isRead = request.method === 'GET' || request.method === 'HEAD';
-    if (!isKnown || !isRead) {
-      response.writeHead(isKnown ? 405 : 404, isKnown ? { Allow: 'GET, HEAD' } : {}).end();
+    if (!write || !isRead) {
+      response.writeHead(write ? 405 : 404, write ? { Allow: 'GET, HEAD' } : {}).end();
       return;
     }
     try {
-      const { contentType, text } = await metrics.write(server.database);
+      const { contentType, text } = await write();
       response.writeHead(200, { 'Content-Type': contentType, 'Cache-Control': 'no-store' }).end(text);
     } catch (err) {
-      server.logger.error({ err }, 'the metrics could not be written');
+      server.logger.error({ err, path }, 'the metrics could not be written');
       response.writeHead(500).end();
     }
   });
@@ -61,6 +69,11 @@ export async function serveMetrics(
       await closed;
     },
   };
+}
+
+async function writeUsage({ clock, database }: Pick<ServerDependencies, 'clock' | 'database'>) {
+  const usage = await readUsage(database, clock.now());
+  return { contentType: 'application/json; charset=utf-8', text: `${JSON.stringify(usage)}\n` };
 }
 
 /**

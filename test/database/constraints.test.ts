@@ -937,6 +937,12 @@ describe('removal of users and accounts', () => {
       values ($1, $2, 1, $3, gen_random_uuid(), now())`,
       [gone.accountId, id, gone.boardId],
     );
+    await db.sql(
+      `insert into token_usage
+        (account_id, token_id, operation, request_count, parameters, fields, first_used_at, last_used_at, expires_at)
+      values ($1, $2, 'GET /api/v1/board', 1, '{}', '{}', now(), now(), now())`,
+      [gone.accountId, id],
+    );
     await db.sql('insert into vote_followings (account_id, board_id, expires_at) values ($1, $2, now())', [
       gone.accountId,
       gone.boardId,

@@ -83,6 +83,7 @@ describe('the migrated schema', () => {
     idea_terms: 'ideas',
     idempotency_keys: 'api_tokens',
     merges: 'ideas',
+    token_usage: 'api_tokens',
     vote_followings: 'boards',
     vote_networks: 'votes',
     votes: 'ideas',

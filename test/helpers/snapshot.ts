@@ -1,7 +1,7 @@
 import type { TestDatabase } from './database.ts';
 
-/** Tables that a snapshot ignores. The rate limits change with each request. */
-const ignoredTables = new Set(['rate_limits', 'schema_migrations']);
+/** Tables that a snapshot ignores. The rate limits and the usage change with each request. */
+const ignoredTables = new Set(['rate_limits', 'schema_migrations', 'token_usage']);
 
 const statements = new WeakMap<object, string>();
 

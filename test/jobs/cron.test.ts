@@ -51,6 +51,9 @@ const insert: Record<(typeof expiringTables)[number], (expiresAt: string) => str
       insert into boards (account_id, slug, name) select ${accountId}, 'board-' || n, 'A board' from numbers returning *
     )
     insert into vote_followings (account_id, board_id, expires_at) select account_id, id, ${expiresAt} from b`,
+  token_usage: expiresAt => `insert into token_usage
+    (account_id, token_id, operation, request_count, parameters, fields, first_used_at, last_used_at, expires_at)
+    select ${accountId}, ${tokenId}, 'GET /' || n, 1, '{}', '{}', now(), now(), ${expiresAt} from numbers`,
 };
 
 const add = (table: (typeof expiringTables)[number], from: number, to: number, expiresAt: string) =>

@@ -1,19 +1,18 @@
 import { relative } from 'node:path';
 import type { Difference } from '../compare-documents.ts';
 import type { Source } from '../read-source.ts';
-import type { Level } from '../rules.ts';
 import { linesOf } from './line-of.ts';
-import { actionOf, placesOf, summarize } from './phrases.ts';
+import { actionOf, groupOf, placesOf, summarize } from './phrases.ts';
 
-const commands: Record<Level, string> = { breaking: 'error', risky: 'warning', additive: 'notice' };
+const commands = { breaking: 'error', risky: 'warning', additive: 'notice', unused: 'notice' };
 
 /** Writes GitHub workflow commands. GitHub shows them as annotations at the lines of the head document. */
 export function formatGithub(difference: Difference, head: Source): string {
   const { file, text } = head;
   const lineOf = file === undefined || difference.changes.length === 0 ? undefined : linesOf(text);
   const lines = difference.changes.map(change => {
-    const command = change.accepted === undefined ? commands[change.level] : 'notice';
-    const properties = [`title=${escapeProperty(`${change.level}: ${change.rule}`)}`];
+    const command = change.accepted === undefined ? commands[groupOf(change)] : 'notice';
+    const properties = [`title=${escapeProperty(`${groupOf(change)}: ${change.rule}`)}`];
     if (file !== undefined && lineOf !== undefined) {
       properties.unshift(`file=${escapeProperty(relative(process.cwd(), file))}`, `line=${lineOf(change.head)}`);
     }

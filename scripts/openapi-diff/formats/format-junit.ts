@@ -1,11 +1,11 @@
 import type { Change } from '../change.ts';
 import type { Difference } from '../compare-documents.ts';
-import { actionOf, placesOf, summarize } from './phrases.ts';
+import { actionOf, groupOf, placesOf, summarize, usageOf } from './phrases.ts';
 
-/** Writes a JUnit report with a test case for each change. Breaking changes are failures, accepted changes are skipped. */
+/** Writes a JUnit report with a test case for each change. Breaking changes are failures, accepted and unused changes are skipped. */
 export function formatJunit(difference: Difference): string {
   const { base, head, changes, counts } = difference;
-  const skipped = changes.filter(({ accepted }) => accepted !== undefined).length;
+  const skipped = changes.filter(change => reasonToSkip(change) !== undefined).length;
   const cases = changes.map(formatChange);
   if (cases.length === 0)
     cases.push(`    <testcase classname="openapi-diff" name="${escapeXml(summarize(difference))}"/>`);
@@ -22,14 +22,20 @@ export function formatJunit(difference: Difference): string {
 }
 
 function formatChange(change: Change): string {
-  const { level, rule, message, accepted } = change;
+  const { level, rule, message } = change;
+  const skipped = reasonToSkip(change);
   const text = escapeXml(`${placesOf(change, '- ')}base ${change.base}\nhead ${change.head}`);
   const open = `    <testcase classname="${level}.${rule}" name="${escapeXml(`${message} ${change.head}`)}">`;
   let result = `<system-out>${text}</system-out>`;
-  if (accepted !== undefined) result = `<skipped message="${escapeXml(accepted)}"/>`;
+  if (skipped !== undefined) result = `<skipped message="${escapeXml(skipped)}"/>`;
   else if (level === 'breaking')
     result = `<failure message="${escapeXml(`${message}${actionOf(change)}`)}">${text}</failure>`;
   return `${open}${result}</testcase>`;
+}
+
+/** Returns why a change does not count: it is accepted, or it affects no client. */
+function reasonToSkip(change: Change): string | undefined {
+  return groupOf(change) === 'unused' ? usageOf(change).trim() : change.accepted;
 }
 
 /** Escapes a text for XML, and removes control characters, which XML 1.0 forbids. */

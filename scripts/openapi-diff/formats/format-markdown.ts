@@ -1,7 +1,7 @@
 import type { Change } from '../change.ts';
 import type { Difference } from '../compare-documents.ts';
-import { type Level, levels } from '../rules.ts';
-import { actionOf, placesOf, summarize } from './phrases.ts';
+import { levels } from '../rules.ts';
+import { actionOf, groupOf, placesOf, summarize } from './phrases.ts';
 
 /** Marks the comment on a pull request. The next run then replaces that comment instead of adding another one. */
 const commentMarker = '<!-- openapi-diff -->';
@@ -13,22 +13,23 @@ const mostCharacters = 60_000;
 export function formatMarkdown(difference: Difference): string {
   const { base, head, changes } = difference;
   const top = `${commentMarker}\n## API changes\n\n${summarize(difference)}: ${code(base)} → ${code(head)}\n`;
-  const text = [top, ...levels.flatMap(level => section(level, changes))].join('\n');
+  const text = [top, ...groups.flatMap(group => section(group, changes))].join('\n');
   if (text.length <= mostCharacters) return text;
   const cut = text.slice(0, text.lastIndexOf('\n- **', mostCharacters));
   const end = cut.lastIndexOf('<details>') > cut.lastIndexOf('</details>') ? '\n</details>\n' : '';
   return `${cut}\n\n_Shortened: the rest is in the log._\n${end}`;
 }
 
-const headings: Record<Level, string> = { breaking: '🛑 Breaking', risky: '⚠️ Risky', additive: '✅ Additive' };
+const groups = [...levels, 'unused'] as const;
+const headings = { breaking: '🛑 Breaking', risky: '⚠️ Risky', additive: '✅ Additive', unused: '💤 Unused' };
 
-function section(level: Level, changes: readonly Change[]): string[] {
-  const texts = changes.filter(change => change.level === level).map(formatChange);
+function section(group: (typeof groups)[number], changes: readonly Change[]): string[] {
+  const texts = changes.filter(change => groupOf(change) === group).map(formatChange);
   if (texts.length === 0) return [];
   const list = texts.join('\n');
-  if (level !== 'additive') return [`### ${headings[level]}\n\n${list}\n`];
-  // Additive changes are collapsed, because they need no action.
-  return [`<details><summary>${headings[level]} (${texts.length})</summary>\n\n${list}\n\n</details>\n`];
+  if (group === 'breaking' || group === 'risky') return [`### ${headings[group]}\n\n${list}\n`];
+  // Additive and unused changes are collapsed, because they need no action.
+  return [`<details><summary>${headings[group]} (${texts.length})</summary>\n\n${list}\n\n</details>\n`];
 }
 
 function formatChange(change: Change): string {

@@ -1,6 +1,6 @@
 import type { Change } from '../change.ts';
 import type { Difference } from '../compare-documents.ts';
-import { actionOf, placesOf, summarize } from './phrases.ts';
+import { actionOf, groupOf, placesOf, summarize } from './phrases.ts';
 
 export function formatText(difference: Difference): string {
   const head = `${difference.base} -> ${difference.head}\n${summarize(difference)}\n`;
@@ -8,7 +8,7 @@ export function formatText(difference: Difference): string {
 }
 
 function formatChange(change: Change): string {
-  const { level, rule, message, base, head } = change;
+  const { rule, message, base, head } = change;
   const places = placesOf(change, '  - ');
-  return `${level.padEnd(8)}  ${rule}\n  ${message}${actionOf(change)}\n${places}  base ${base}\n  head ${head}\n`;
+  return `${groupOf(change).padEnd(8)}  ${rule}\n  ${message}${actionOf(change)}\n${places}  base ${base}\n  head ${head}\n`;
 }

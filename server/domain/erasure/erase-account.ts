@@ -69,7 +69,16 @@ const removals = [
   ),
   ...(['identities', 'identity_providers'] as const).map(removalOfAll),
   ...(
-    ['event_waits', 'api_token_boards', 'api_tokens', 'voters', 'memberships', 'invitations', 'user_blocks'] as const
+    [
+      'event_waits',
+      'token_usage',
+      'api_token_boards',
+      'api_tokens',
+      'voters',
+      'memberships',
+      'invitations',
+      'user_blocks',
+    ] as const
   ).map(removalOfAll),
   ...(
     [

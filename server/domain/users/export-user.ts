@@ -202,6 +202,7 @@ export const notExported: Partial<Record<keyof Tables, string>> = {
   recovery_codes: 'The codes are secrets, and the server keeps only their hashes.',
   sign_in_challenges: 'A sign-in that waits for a code is valid for a short time.',
   sign_in_links: 'A link is a secret that is valid for a short time.',
+  token_usage: 'The counts describe the programs that use a token, and are deleted after 90 days.',
   vote_networks: 'The export has the votes. A network is only a hash, and is deleted after some time.',
 };
 

@@ -72,6 +72,12 @@ export async function populate(server: TestServer): Promise<Populated> {
     values ($1, $2, 1, $3, gen_random_uuid(), now() + interval '1 day')`,
     [world.accountId, ownToken.id, world.boardId],
   );
+  await server.sql(
+    `insert into token_usage
+      (account_id, token_id, operation, request_count, parameters, fields, first_used_at, last_used_at, expires_at)
+    select $1, t, 'GET /api/v1/board', 1, '{}', '{}', now(), now(), now() + interval '1 day' from unnest($2::bigint[]) t`,
+    [world.accountId, [personToken.id, ownToken.id]],
+  );
   const by = askerFor(server);
 
   // A tag has an id and a name, like a person. The erasure must not change this tag, although its id is the person's.

@@ -1,0 +1,161 @@
+import { type Change, isUnused, type Place } from './change.ts';
+import { countLevels, type Difference } from './compare-documents.ts';
+import { withoutNames } from './compare-servers.ts';
+import { DocumentError, parseText } from './document.ts';
+import { byFirst, type Json, memberOf } from './json.ts';
+import type { RuleId } from './rules.ts';
+
+/** What the clients of an API have used lately, from the file or URL of `--usage`. */
+export interface Usage {
+  /** The begin of the period. Undefined if the document does not say it. */
+  from: string | undefined;
+  /** Whether the document has all uses of the period. */
+  isComplete: boolean;
+  uses: Use[];
+}
+
+/** An operation that a client has used. */
+interface Use {
+  client: string;
+  /** The method and the path, such as `GET /api/v1/ideas/{id}`. */
+  operation: string;
+  lastUsedAt: string;
+  /** The names of the parameters that the client has sent. Undefined if they are unknown. */
+  parameters: string[] | undefined;
+  /** The paths of the fields of the request body that the client has sent. Undefined if they are unknown. */
+  fields: string[] | undefined;
+}
+
+/** The maximum length of a usage document in characters. */
+const mostCharacters = 64 * 1024 * 1024;
+
+/** Reads a usage document in JSON or YAML. Ignores members that it does not know. */
+export function parseUsage(name: string, text: string): Usage {
+  if (text.length > mostCharacters) throw new DocumentError(`${name} has more than ${mostCharacters} characters`);
+  const document = parseText(name, text);
+  const uses = memberOf(document, 'uses');
+  if (!Array.isArray(uses)) throw new DocumentError(`${name} is not a usage document: it has no list "uses"`);
+  const from = memberOf(document, 'from');
+  return {
+    from: from === undefined ? undefined : timeOf(name, from),
+    isComplete: memberOf(document, 'is_complete') !== false,
+    uses: uses.map((use, n) => parseUse(`${name}: use ${n + 1}`, use)),
+  };
+}
+
+function parseUse(name: string, use: Json): Use {
+  const textAt = (key: string) => {
+    const value = memberOf(use, key);
+    if (typeof value !== 'string' || value === '') throw new DocumentError(`${name} lacks "${key}"`);
+    return value;
+  };
+  const namesAt = (key: string) => {
+    const value = memberOf(use, key);
+    if (value === undefined) return undefined;
+    if (Array.isArray(value) && value.every(one => typeof one === 'string')) return value as string[];
+    throw new DocumentError(`${name}: "${key}" is not a list of names`);
+  };
+  const operation = textAt('operation');
+  if (!operationPattern.test(operation)) {
+    throw new DocumentError(`${name}: the operation "${operation}" is not a method and a path`);
+  }
+  const lastUsedAt = timeOf(name, textAt('last_used_at'));
+  return {
+    client: textAt('client'),
+    operation,
+    lastUsedAt,
+    parameters: namesAt('parameters'),
+    fields: namesAt('fields'),
+  };
+}
+
+function timeOf(name: string, value: Json): string {
+  const time = new Date(String(value));
+  if (Number.isNaN(time.getTime())) throw new DocumentError(`${name}: ${JSON.stringify(value)} is not a time`);
+  return time.toISOString();
+}
+
+/** Matches no webhook and no callback, because their requests come from the server. */
+const operationPattern = /^[A-Z]+ \/\S*$/;
+
+/**
+ * Names the clients that each breaking or risky change affects. A change that affects no client no longer counts. It moves
+ * to the end of the list. A change that the usage cannot judge stays as it is.
+ */
+export function judgeByUsage(difference: Difference, { from, isComplete, uses }: Usage): Difference {
+  const usesOf = findUses(uses);
+  const judge = (change: Change): Change => {
+    const isJudged = (change.level !== 'additive' || change.rule === 'deprecated') && change.places.length > 0;
+    if (!isJudged) return change;
+    const times = new Map<string, string>();
+    const places = change.places.map(place => {
+      if (!operationPattern.test(place.operation)) return place;
+      const users = usesOf(place.operation).filter(use => isAffected(use, change.rule, place));
+      for (const { client, lastUsedAt } of users) {
+        if (lastUsedAt > (times.get(client) ?? '')) times.set(client, lastUsedAt);
+      }
+      return { ...place, clients: new Set(users.map(({ client }) => client)).size };
+    });
+    const isUnknown = !isComplete || places.some(({ clients }) => clients === undefined);
+    if (times.size === 0 && isUnknown) return change;
+    const latestFirst = [...times]
+      .map(([client, time]) => [time, client] as const)
+      .sort(byFirst)
+      .reverse();
+    const clients = latestFirst.map(([, client]) => client);
+    // Sorts the places, because the output for people shows only the first ones.
+    places.sort((a, b) => (b.clients ?? 0) - (a.clients ?? 0));
+    return { ...change, places, affected: { clients, lastUsedAt: latestFirst[0]?.[0], since: from } };
+  };
+  const judged = difference.changes.map(judge);
+  const changes = [...judged.filter(change => !isUnused(change)), ...judged.filter(isUnused)];
+  return { ...difference, ...countLevels(changes), changes };
+}
+
+/**
+ * Returns a function that finds the uses of an operation. The comparison may have moved a part of the server's URL into the
+ * path of the operation, so its path may begin with more segments than the path in the usage.
+ */
+function findUses(uses: readonly Use[]): (operation: string) => Use[] {
+  const known = new Map<string, Use[]>();
+  return operation => {
+    const [method, path = ''] = withoutNames(operation).split(' ');
+    const found =
+      known.get(operation) ??
+      uses.filter(use => {
+        const [usedMethod, usedPath = ''] = withoutNames(use.operation).split(' ');
+        return usedMethod === method && path.endsWith(usedPath);
+      });
+    known.set(operation, found);
+    return found;
+  };
+}
+
+/** Rules for changes that also affect clients that do not send the parameter, the field or the body. */
+const rulesForAll: readonly RuleId[] = [
+  'parameter-required',
+  'request-field-required',
+  'request-body-required',
+  'request-default-changed',
+];
+
+/**
+ * Whether a change of a place affects a client that has used the operation. Nobody knows which parts of a response the
+ * client reads, so it may read all of them.
+ */
+function isAffected({ parameters, fields }: Use, rule: RuleId, { where, field }: Place): boolean {
+  if (rulesForAll.includes(rule)) return true;
+  const [, parameter] = /^(?:query|header|cookie) parameter (.+)$/.exec(where) ?? [];
+  if (parameter !== undefined) {
+    return parameters?.some(one => one.toLowerCase() === parameter.toLowerCase()) ?? true;
+  }
+  // The field `*` stands for fields with any name.
+  const [named = ''] = field.split(/\.?\*/);
+  if (!where.startsWith('request body') || named === '') return true;
+  return fields?.some(one => isWithin(one, named) || isWithin(named, one)) ?? true;
+}
+
+/** Whether a path such as `tags[].name` is the same as, or leads into, a path such as `tags`. */
+function isWithin(inner: string, outer: string): boolean {
+  return inner === outer || inner.startsWith(`${outer}.`) || inner.startsWith(`${outer}[`);
+}

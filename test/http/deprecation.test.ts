@@ -1,0 +1,74 @@
+import { afterAll, expect, test } from 'vitest';
+import { z } from 'zod';
+import { IdeaBoard } from '../../client/main.ts';
+import { operations } from '../../contract/index.ts';
+import { BoardParameter } from '../../contract/routes.ts';
+import { createWorld, issueToken } from '../helpers/fixtures.ts';
+import { request } from '../helpers/request.ts';
+import { send } from '../mcp/call-tool.ts';
+
+// No operation of the contract is deprecated. This contract deprecates one operation and one of its parameters.
+const link = 'https://ideas.example.com/changes#board';
+Object.assign(operations.getBoard, {
+  metadata: { ...operations.getBoard.metadata, deprecated: { since: '2026-11-01', sunset: '2027-11-01', link } },
+  query: z.strictObject({ board: BoardParameter.board.meta({ deprecated: true }) }),
+});
+// Other modules read the contract when they load.
+const { startServer } = await import('../helpers/server.ts');
+const { buildOpenApiDocument } = await import('../../contract/openapi.ts');
+const server = await startServer();
+afterAll(() => server.close());
+const { token } = await issueToken(server, await createWorld(server), 'read');
+
+const sent = {
+  deprecation: '@1793491200',
+  sunset: 'Mon, 01 Nov 2027 00:00:00 GMT',
+  link: `<${link}>; rel="deprecation"; type="text/html"`,
+};
+
+const deprecationOf = ({ headers }: { headers: Headers }) =>
+  Object.fromEntries(Object.keys(sent).map(name => [name, headers.get(name)]));
+
+test('every response of a deprecated operation has the headers Deprecation, Sunset and Link, also a 401', async () => {
+  expect(deprecationOf(await request(server, 'GET /api/v1/board', { token }))).toEqual(sent);
+  expect(deprecationOf(await request(server, 'GET /api/v1/board'))).toEqual(sent);
+  const other = deprecationOf(await request(server, 'GET /api/v1/ideas', { token }));
+  expect(other).toEqual({ deprecation: null, sunset: null, link: null });
+});
+
+test('the OpenAPI document marks a deprecated operation and a deprecated parameter, and describes the headers of each response', () => {
+  const { paths } = buildOpenApiDocument() as { paths: Record<string, Record<string, object>> };
+  const header = (name: string) => ({
+    [name]: expect.objectContaining({ example: sent[name.toLowerCase() as 'link'] }),
+  });
+  const headers = expect.objectContaining({ ...header('Deprecation'), ...header('Sunset'), ...header('Link') });
+  expect(paths['/api/v1/board']?.get).toMatchObject({
+    deprecated: true,
+    parameters: expect.arrayContaining([expect.objectContaining({ name: 'board', deprecated: true })]),
+    responses: { 200: { headers }, 304: { headers }, 401: { headers }, 429: { headers } },
+  });
+  expect(paths['/api/v1/ideas']?.get).toMatchObject({ operationId: 'listIdeas', deprecated: undefined });
+});
+
+test('the description of a tool says that its operation is deprecated, since when and until when', async () => {
+  const { body } = await send(server, { token, message: { jsonrpc: '2.0', id: 1, method: 'tools/list' } });
+  const tools: { name: string; description: string }[] = body.result.tools;
+  const told = tools.filter(({ description }) => description.includes('Deprecated'));
+  expect(told.map(({ name }) => name)).toEqual(['get_board']);
+  expect(told[0]?.description).toMatch(
+    /\. Deprecated since 2026-11-01, and may be removed from 2027-11-01\. See https:\/\/ideas\.example\.com\/changes#board\.$/,
+  );
+});
+
+test('with logLevel warn, the SDK logs once for each deprecated operation, also for an operation that it does not know', async () => {
+  const lines: string[] = [];
+  const log = (line: string) => lines.push(line);
+  const logger = { error: log, warn: log, info: log, debug: log };
+  const client = new IdeaBoard({ baseUrl: server.baseUrl, token, logLevel: 'warn', logger });
+  await client.ideas.list();
+  await client.board.get();
+  await client.board.get();
+  await client.request({ method: 'GET', path: '/api/v1/board' });
+  const text = `the operation is deprecated since 2026-11-01. It may be removed from ${sent.sunset}. See ${link}`;
+  expect(lines).toEqual([`[idea-board] getBoard: ${text}`, `[idea-board] GET /api/v1/board: ${text}`]);
+});
