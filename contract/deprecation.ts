@@ -1,8 +1,8 @@
 /** The announcement that an operation will be removed. Within v1 it stays, so the removal needs a new version. */
 export interface Deprecation {
-  /** The day from which clients should use something else, such as `2026-11-23`. It may be in the future. */
+  /** The day when clients should begin to use something else, such as `2026-11-23`. It may be in the future. */
   since: string;
-  /** The day from which the operation may be missing. Undefined if the day is not known yet. */
+  /** The day when the server may stop serving the operation. Undefined if the day is not known yet. */
   sunset?: string;
   /** The URL of a page that describes how to replace the operation. */
   link: string;

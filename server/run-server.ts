@@ -12,6 +12,7 @@ import { type DemoTokens, loadDemo } from './demo/load-demo.ts';
 import { describeDemo } from './demo/welcome.ts';
 import type { ServerDependencies } from './dependencies.ts';
 import { recordServerAddress } from './domain/server-address.ts';
+import { readUsage } from './domain/usage/read-usage.ts';
 import { fillCanonicalAddresses } from './domain/users/fill-canonical-addresses.ts';
 import type { Extension } from './extensions/extension.ts';
 import { loadExtensions } from './extensions/load-extensions.ts';
@@ -107,7 +108,8 @@ async function startMetrics(server: ServerDependencies, stops: Stops): Promise<v
   const { METRICS_HOST: host, METRICS_PORT: port, METRICS_ALLOWED_HOSTS: allowedHosts } = server.config;
   if (!server.metrics || port === undefined) return;
   const http = boundedServer(server.config);
-  const metrics = await serveMetrics(server.metrics, server, { host, port, allowedHosts, http });
+  const documents = { '/usage': () => readUsage(server.database, server.clock.now()) };
+  const metrics = await serveMetrics(server.metrics, server, { host, port, allowedHosts, documents, http });
   stops.push(() => metrics.close());
   server.logger.info({ url: metrics.url }, 'metrics are served');
 }

@@ -84,8 +84,8 @@ export function headersOf(status: number, method: string, metadata: RouteMetadat
 }
 
 const deprecationDescriptions: Record<string, string> = {
-  Deprecation: 'The time from which the operation is deprecated (RFC 9745), in seconds since 1970 after an `@`.',
-  Sunset: 'The time from which the operation may be missing (RFC 8594).',
+  Deprecation: 'The time when the deprecation of the operation begins (RFC 9745): `@` and the seconds since 1970.',
+  Sunset: 'The time when the server may stop serving the operation (RFC 8594).',
   Link: 'A page about the deprecation.',
 };
 

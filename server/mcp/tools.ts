@@ -33,7 +33,7 @@ const explained = ['board', 'page', 'per_page', 'cursor'];
 export const tools = buildTools();
 
 /** Builds all tools in the order of the contract. */
-function buildTools(): ReadonlyMap<string, Tool> {
+export function buildTools(): ReadonlyMap<string, Tool> {
   const tools = new Map<string, Tool>();
   for (const [operationId, route] of Object.entries(operations as Record<string, Route>)) {
     const metadata = route.metadata as RouteMetadata;

@@ -3,7 +3,6 @@ import { createServer, type ServerOptions } from 'node:http';
 import { type AddressInfo, isIP } from 'node:net';
 import { ConfigError } from '../config.ts';
 import type { ServerDependencies } from '../dependencies.ts';
-import { readUsage } from '../domain/usage/read-usage.ts';
 import type { Metrics } from './metrics.ts';
 
 export interface MetricsServer {
@@ -16,23 +15,33 @@ export interface MetricsServer {
 const maxConnections = 100;
 
 /**
- * Serves GET /metrics and GET /usage on a separate port, without authentication. The port is for the monitoring network.
+ * Serves GET /metrics on a separate port, without authentication. The port is for the monitoring network. It can also
+ * serve documents in JSON.
  */
 export async function serveMetrics(
   metrics: Metrics,
-  server: Pick<ServerDependencies, 'clock' | 'database' | 'logger'>,
+  server: Pick<ServerDependencies, 'database' | 'logger'>,
   {
     host,
     port,
     allowedHosts = [],
+    documents = {},
     http: options = {},
-  }: { host: string; port: number; allowedHosts?: readonly string[]; http?: ServerOptions },
+  }: {
+    host: string;
+    port: number;
+    allowedHosts?: readonly string[];
+    /** Functions that read the documents, by the paths of the documents. */
+    documents?: Readonly<Record<string, () => Promise<object>>>;
+    http?: ServerOptions;
+  },
 ): Promise<MetricsServer> {
   const isAllowedHost = allowHosts(allowedHosts);
-  const writers: Record<string, () => Promise<{ contentType: string; text: string }>> = {
-    '/metrics': () => metrics.write(server.database),
-    '/usage': () => writeUsage(server),
-  };
+  const writers = new Map([['/metrics', () => metrics.write(server.database)]]);
+  for (const [path, read] of Object.entries(documents)) {
+    const contentType = 'application/json; charset=utf-8';
+    writers.set(path, async () => ({ contentType, text: `${JSON.stringify(await read())}\n` }));
+  }
   const http = createServer(options, async (request, response) => {
     if (!isAllowedHost(request.headers.host)) {
       const text = 'This name is not allowed. Add it to METRICS_ALLOWED_HOSTS.\n';
@@ -40,7 +49,7 @@ export async function serveMetrics(
       return;
     }
     const path = request.url?.split('?', 1)[0] ?? '';
-    const write = Object.hasOwn(writers, path) ? writers[path] : undefined;
+    const write = writers.get(path);
     const isRead = request.method === 'GET' || request.method === 'HEAD';
     if (!write || !isRead) {
       response.writeHead(write ? 405 : 404, write ? { Allow: 'GET, HEAD' } : {}).end();
@@ -50,7 +59,7 @@ export async function serveMetrics(
       const { contentType, text } = await write();
       response.writeHead(200, { 'Content-Type': contentType, 'Cache-Control': 'no-store' }).end(text);
     } catch (err) {
-      server.logger.error({ err, path }, 'the metrics could not be written');
+      server.logger.error({ err }, `${path} could not be written`);
       response.writeHead(500).end();
     }
   });
@@ -69,11 +78,6 @@ export async function serveMetrics(
       await closed;
     },
   };
-}
-
-async function writeUsage({ clock, database }: Pick<ServerDependencies, 'clock' | 'database'>) {
-  const usage = await readUsage(database, clock.now());
-  return { contentType: 'application/json; charset=utf-8', text: `${JSON.stringify(usage)}\n` };
 }
 
 /**

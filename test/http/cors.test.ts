@@ -27,7 +27,7 @@ function preflight(to: Pick<TestServer, 'baseUrl'>, path: string, origin: string
 }
 
 const exposed =
-  'ETag, Idempotency-Replayed, RateLimit, RateLimit-Policy, Retry-After, WWW-Authenticate, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-Id';
+  'Deprecation, ETag, Idempotency-Replayed, Link, RateLimit, RateLimit-Policy, Retry-After, Sunset, WWW-Authenticate, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-Id';
 
 describe('a web page of an allowed origin', () => {
   test('the answer to a preflight request from an allowed origin lists the allowed methods and headers', async () => {

@@ -2,22 +2,25 @@ import { afterAll, expect, test } from 'vitest';
 import { z } from 'zod';
 import { IdeaBoard } from '../../client/main.ts';
 import { operations } from '../../contract/index.ts';
+import { buildOpenApiDocument } from '../../contract/openapi.ts';
 import { BoardParameter } from '../../contract/routes.ts';
+import { buildTools } from '../../server/mcp/tools.ts';
 import { createWorld, issueToken } from '../helpers/fixtures.ts';
 import { request } from '../helpers/request.ts';
-import { send } from '../mcp/call-tool.ts';
+import { startServerForFile } from '../helpers/server.ts';
 
-// No operation of the contract is deprecated. This contract deprecates one operation and one of its parameters.
+// No operation of the contract is deprecated. During this file, one operation and one of its parameters are.
 const link = 'https://ideas.example.com/changes#board';
-Object.assign(operations.getBoard, {
-  metadata: { ...operations.getBoard.metadata, deprecated: { since: '2026-11-01', sunset: '2027-11-01', link } },
+const { getBoard } = operations;
+const { metadata, query } = getBoard;
+Object.assign(getBoard, {
+  metadata: { ...metadata, deprecated: { since: '2026-11-01', sunset: '2027-11-01', link } },
   query: z.strictObject({ board: BoardParameter.board.meta({ deprecated: true }) }),
 });
-// Other modules read the contract when they load.
-const { startServer } = await import('../helpers/server.ts');
-const { buildOpenApiDocument } = await import('../../contract/openapi.ts');
-const server = await startServer();
-afterAll(() => server.close());
+// Other test files use the same contract.
+afterAll(() => Object.assign(getBoard, { metadata, query }));
+
+const server = await startServerForFile();
 const { token } = await issueToken(server, await createWorld(server), 'read');
 
 const sent = {
@@ -50,17 +53,16 @@ test('the OpenAPI document marks a deprecated operation and a deprecated paramet
   expect(paths['/api/v1/ideas']?.get).toMatchObject({ operationId: 'listIdeas', deprecated: undefined });
 });
 
-test('the description of a tool says that its operation is deprecated, since when and until when', async () => {
-  const { body } = await send(server, { token, message: { jsonrpc: '2.0', id: 1, method: 'tools/list' } });
-  const tools: { name: string; description: string }[] = body.result.tools;
-  const told = tools.filter(({ description }) => description.includes('Deprecated'));
+test('the description of a tool says that its operation is deprecated, since when and until when', () => {
+  const described = [...buildTools().values()].map(({ definition }) => definition);
+  const told = described.filter(({ description }) => description?.includes('Deprecated'));
   expect(told.map(({ name }) => name)).toEqual(['get_board']);
   expect(told[0]?.description).toMatch(
     /\. Deprecated since 2026-11-01, and may be removed from 2027-11-01\. See https:\/\/ideas\.example\.com\/changes#board\.$/,
   );
 });
 
-test('with logLevel warn, the SDK logs once for each deprecated operation, also for an operation that it does not know', async () => {
+test('the SDK with the log level warn logs once for each deprecated operation, also for an operation that it does not know', async () => {
   const lines: string[] = [];
   const log = (line: string) => lines.push(line);
   const logger = { error: log, warn: log, info: log, debug: log };

@@ -89,11 +89,11 @@ describe('slow requests', () => {
   });
 
   test('after the request timeout, the metrics port answers an unfinished request with 408 and closes the connection', async () => {
-    const metrics = await serveMetrics(buildMetrics(), (await start()).dependencies, {
-      host: '127.0.0.1',
-      port: 0,
-      http: boundedServer({ REQUEST_TIMEOUT_MS: 300 }),
-    });
+    const metrics = await serveMetrics(
+      buildMetrics(),
+      { database: db.database, logger: (await start()).dependencies.logger },
+      { host: '127.0.0.1', port: 0, http: boundedServer({ REQUEST_TIMEOUT_MS: 300 }) },
+    );
     onTestFinished(() => metrics.close());
     const connection = await openConnection({ baseUrl: metrics.url });
     await connection.send('GET /metrics HTTP/1.1\r\nHost: x\r\n');

@@ -185,8 +185,8 @@ test('the document of the usage has the names of the last 90 days, and neither r
   const logger = { error: () => {} };
   const served = await serveMetrics(
     buildMetrics(),
-    { ...db, clock: { now: () => now }, logger: logger as never },
-    { host: '127.0.0.1', port: 0 },
+    { ...db, logger: logger as never },
+    { host: '127.0.0.1', port: 0, documents: { '/usage': () => readUsage(db.database, now) } },
   );
   const url = served.url.replace(/metrics$/, 'usage');
   const response = await fetch(url);

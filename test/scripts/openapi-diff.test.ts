@@ -107,6 +107,32 @@ describe('the command openapi-diff', () => {
     }
   });
 
+  test('openapi-diff reads the usage from a URL that needs a header, and exits with status 1 only if a client uses a removed path', async () => {
+    const server = createServer(({ headers, url }, response) => {
+      response.statusCode = headers.authorization === 'Bearer secret' ? 200 : 401;
+      const uses = [{ client: 'Sync', operation: `GET ${url}`, last_used_at: '2026-11-23T10:00:00Z' }];
+      response.end(JSON.stringify({ uses }));
+    });
+    await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    const judge = (path: string, secret: string) => {
+      const usage = `http://127.0.0.1:${port}${path}`;
+      return run(['two.json', 'one.json', '--usage', usage, '--header', `Authorization: Bearer ${secret}`], { cwd });
+    };
+    const [used, unused, refused] = await Promise.all([
+      judge('/b', 'secret'),
+      judge('/a', 'secret'),
+      judge('/b', 'other'),
+    ]);
+    server.close();
+    expect(used).toMatchObject({ exitCode: 1, stdout: expect.stringContaining('Used by `Sync`, last on 2026-11-23.') });
+    expect(unused).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('No client has used this.') });
+    expect(refused).toMatchObject({
+      exitCode: 2,
+      stderr: `error: http://127.0.0.1:${port}/b answers 401 Unauthorized\n`,
+    });
+  });
+
   test('openapi-diff writes several formats in one run, and an accepted breaking change does not fail the run', async () => {
     const accepted = '- rule: path-removed\n  at: "#/paths/~1b"\n  reason: Nobody calls it.\n';
     await writeFile(join(cwd, 'accept.yaml'), `${accepted}- rule: path-removed\n  at: "#/c"\n  reason: Gone.\n`);
