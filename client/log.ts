@@ -56,7 +56,7 @@ export class Log {
     const seconds = /^@(\d{1,11})$/.exec(deprecation)?.[1];
     const since = seconds === undefined ? '' : ` since ${new Date(Number(seconds) * 1000).toISOString().slice(0, 10)}`;
     const sunset = headers.get('sunset');
-    const end = sunset === null ? '' : ` It may be removed from ${sunset}.`;
+    const end = sunset === null ? '' : ` It may be removed after ${sunset}.`;
     const link = /<([^>]*)>\s*;[^,]*rel="?deprecation\b/.exec(headers.get('link') ?? '')?.[1];
     this.write('warn', `${operation}: the operation is deprecated${since}.${end}${link ? ` See ${link}` : ''}`);
   }

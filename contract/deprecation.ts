@@ -19,6 +19,6 @@ export function deprecationHeaders({ since, sunset, link }: Deprecation): Record
 
 /** Describes the deprecation of an operation in one or two sentences, for the description of its MCP tool. */
 export function describeDeprecation({ since, sunset, link }: Deprecation): string {
-  const end = sunset === undefined ? '' : `, and may be removed from ${sunset}`;
+  const end = sunset === undefined ? '' : `, and may be removed after ${sunset}`;
   return `Deprecated since ${since}${end}. See ${link}.`;
 }

@@ -18,7 +18,7 @@ export interface Difference {
   counts: Record<Level, number>;
   /** The number of changes that the accept file accepts. `counts` does not include them. */
   accepted: number;
-  /** The number of breaking and risky changes that affect no client of the usage document. `counts` does not include them. */
+  /** The number of breaking and risky changes that affect no client of the usage document. They are not in `counts`. */
   unused: number;
   /** The number of changed descriptions, summaries, titles, examples and tags. Clients do not depend on them. */
   descriptions: number;

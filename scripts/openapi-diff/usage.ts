@@ -79,8 +79,8 @@ function timeOf(name: string, value: Json): string {
 const operationPattern = /^[A-Z]+ \/\S*$/;
 
 /**
- * Names the clients that each breaking or risky change affects. A change that affects no client no longer counts. It moves
- * to the end of the list. A change that the usage cannot judge stays as it is.
+ * Names the clients that each breaking or risky change affects. A change that affects no client no longer counts, and
+ * moves to the end of the list. A change that the usage cannot judge stays as it is.
  */
 export function judgeByUsage(difference: Difference, { from, isComplete, uses }: Usage): Difference {
   const usesOf = findUses(uses);
@@ -113,8 +113,8 @@ export function judgeByUsage(difference: Difference, { from, isComplete, uses }:
 }
 
 /**
- * Returns a function that finds the uses of an operation. The comparison may have moved a part of the server's URL into the
- * path of the operation, so its path may begin with more segments than the path in the usage.
+ * Returns a function that finds the uses of an operation. The comparison may have moved a part of the server's URL into
+ * the path of the operation, so its path may begin with more segments than the path in the usage.
  */
 function findUses(uses: readonly Use[]): (operation: string) => Use[] {
   const known = new Map<string, Use[]>();

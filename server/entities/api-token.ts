@@ -41,7 +41,7 @@ export const IdempotencyKey = defineTable('IdempotencyKey', 'idempotency_keys', 
   expiresAt: timestamp(),
 });
 
-/** How a token has used an operation lately. Servers count in memory and add their counts to the row from time to time. */
+/** How a token has used an operation lately. Servers count in memory, and add their counts to the row in batches. */
 export const TokenUsage = defineTable('TokenUsage', 'token_usage', {
   accountId: bigint().primary(),
   tokenId: bigint().primary(),

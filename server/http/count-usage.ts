@@ -85,7 +85,8 @@ export function buildUsageCounter({
         break;
       }
     }
-    if (lostCount > 0) logger.warn({ requests: lostCount }, 'did not count the usage of too many tokens');
+    if (lostCount === 0) return;
+    logger.warn({ requests: lostCount }, 'the usage lacks some requests, because too many tokens were active');
     lostCount = 0;
   }
 

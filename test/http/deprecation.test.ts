@@ -58,7 +58,7 @@ test('the description of a tool says that its operation is deprecated, since whe
   const told = described.filter(({ description }) => description?.includes('Deprecated'));
   expect(told.map(({ name }) => name)).toEqual(['get_board']);
   expect(told[0]?.description).toMatch(
-    /\. Deprecated since 2026-11-01, and may be removed from 2027-11-01\. See https:\/\/ideas\.example\.com\/changes#board\.$/,
+    /\. Deprecated since 2026-11-01, and may be removed after 2027-11-01\. See https:\/\/ideas\.example\.com\/changes#board\.$/,
   );
 });
 
@@ -71,6 +71,6 @@ test('the SDK with the log level warn logs once for each deprecated operation, a
   await client.board.get();
   await client.board.get();
   await client.request({ method: 'GET', path: '/api/v1/board' });
-  const text = `the operation is deprecated since 2026-11-01. It may be removed from ${sent.sunset}. See ${link}`;
+  const text = `the operation is deprecated since 2026-11-01. It may be removed after ${sent.sunset}. See ${link}`;
   expect(lines).toEqual([`[idea-board] getBoard: ${text}`, `[idea-board] GET /api/v1/board: ${text}`]);
 });

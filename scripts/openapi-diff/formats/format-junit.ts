@@ -2,7 +2,10 @@ import type { Change } from '../change.ts';
 import type { Difference } from '../compare-documents.ts';
 import { actionOf, groupOf, placesOf, summarize, usageOf } from './phrases.ts';
 
-/** Writes a JUnit report with a test case for each change. Breaking changes are failures, accepted and unused changes are skipped. */
+/**
+ * Writes a JUnit report with a test case for each change. Breaking changes are failures. Accepted and unused changes are
+ * skipped.
+ */
 export function formatJunit(difference: Difference): string {
   const { base, head, changes, counts } = difference;
   const skipped = changes.filter(change => reasonToSkip(change) !== undefined).length;

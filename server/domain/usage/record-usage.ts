@@ -40,8 +40,8 @@ interface UseColumns {
 }
 
 /**
- * Adds counts to the rows of tokens and operations. It locks tokens and rows in a fixed order, so that two servers do not
- * wait for each other. It skips tokens that have been deleted since.
+ * Adds counts to the rows of tokens and operations. Locks tokens and rows in a fixed order, so that two servers cannot
+ * wait for each other. Skips tokens that have been deleted since.
  */
 const recordUses = query('record_token_usage', (db, $: Arguments<UseColumns>) =>
   db
