@@ -95,6 +95,10 @@ test('openapi-diff with a usage document compares parameters and body fields wit
   expect(clientsOf(fields({ name: string, color: string, size: narrow }))).toEqual({
     'request-bound-narrowed': ['Import'],
   });
+  const outer = { uses: [use('Sync', 'POST /things', '2026-11-21', { fields: ['size'] })] };
+  expect(clientsOf(fields({ name: string, color: string, size: narrow }), outer)).toEqual({
+    'request-bound-narrowed': ['Sync'],
+  });
 });
 
 test('openapi-diff with a usage document assumes that a required parameter or field, and each part of a response, concerns every client of the operation', () => {
