@@ -34,6 +34,30 @@ export const routes: Readonly<Record<OperationId, Route>> = {
   removeIdeaTag: { method: 'DELETE', path: '/api/v1/ideas/:id/tags/:tagId', isOnBoard: true, takesKey: false },
   mergeIdea: { method: 'POST', path: '/api/v1/ideas/:id/merge', isOnBoard: true, takesKey: true },
   unmergeIdea: { method: 'POST', path: '/api/v1/ideas/:id/unmerge', isOnBoard: true, takesKey: true },
+  listWebhooks: { method: 'GET', path: '/api/v1/webhooks', isOnBoard: true, takesKey: false },
+  getWebhook: { method: 'GET', path: '/api/v1/webhooks/:webhookId', isOnBoard: true, takesKey: false },
+  createWebhook: { method: 'POST', path: '/api/v1/webhooks', isOnBoard: true, takesKey: true },
+  updateWebhook: { method: 'PATCH', path: '/api/v1/webhooks/:webhookId', isOnBoard: true, takesKey: false },
+  deleteWebhook: { method: 'DELETE', path: '/api/v1/webhooks/:webhookId', isOnBoard: true, takesKey: false },
+  rotateWebhookSecret: {
+    method: 'POST',
+    path: '/api/v1/webhooks/:webhookId/rotate-secret',
+    isOnBoard: true,
+    takesKey: true,
+  },
+  testWebhook: { method: 'POST', path: '/api/v1/webhooks/:webhookId/test', isOnBoard: true, takesKey: true },
+  listWebhookDeliveries: {
+    method: 'GET',
+    path: '/api/v1/webhooks/:webhookId/deliveries',
+    isOnBoard: true,
+    takesKey: false,
+  },
+  redeliverWebhookDelivery: {
+    method: 'POST',
+    path: '/api/v1/webhooks/:webhookId/deliveries/:deliveryId/redeliver',
+    isOnBoard: true,
+    takesKey: true,
+  },
 };
 
 /** An operation by its `operationId` in the OpenAPI document. */
@@ -59,6 +83,8 @@ export const eventTypes: readonly EventBody['type'][] = [
  * `read`: read the board and its published ideas. `write`: also create ideas, vote and comment. `moderate`: also change statuses and tags, merge, and read pending ideas.
  */
 export type Grant = 'read' | 'write' | 'moderate';
+/** `manage_webhooks`: manage the webhooks of the boards of the token. */
+export type Capability = 'manage_webhooks';
 /** Every error key of the API. */
 export type ErrorKey =
   | 'malformed_json'
@@ -71,6 +97,7 @@ export type ErrorKey =
   | 'agent_api_unavailable'
   | 'board_not_granted'
   | 'insufficient_scope'
+  | 'missing_capability'
   | 'token_issuer_not_moderator'
   | 'user_blocked'
   | 'not_author'
@@ -97,6 +124,8 @@ export type ErrorKey =
   | 'idea_not_published'
   | 'idea_already_merged'
   | 'merge_into_self'
+  | 'too_many_webhooks'
+  | 'webhook_disabled'
   | 'idempotency_key_reused'
   | 'board_frozen'
   | 'submissions_not_open_yet'
@@ -590,6 +619,201 @@ export interface Operations {
       | 'internal_error'
       | 'service_unavailable';
   };
+  /** List webhooks */
+  listWebhooks: {
+    query: ListWebhooksQuery;
+    body: undefined;
+    result: WebhookList;
+    errorKey:
+      | 'board_required'
+      | 'unauthorized'
+      | 'agent_api_unavailable'
+      | 'board_not_granted'
+      | 'insufficient_scope'
+      | 'missing_capability'
+      | 'validation_failed'
+      | 'rate_limited'
+      | 'internal_error'
+      | 'service_unavailable';
+  };
+  /** Get one webhook */
+  getWebhook: {
+    query: undefined;
+    body: undefined;
+    result: Webhook;
+    errorKey:
+      | 'board_required'
+      | 'unauthorized'
+      | 'agent_api_unavailable'
+      | 'board_not_granted'
+      | 'insufficient_scope'
+      | 'missing_capability'
+      | 'not_found'
+      | 'validation_failed'
+      | 'rate_limited'
+      | 'internal_error'
+      | 'service_unavailable';
+  };
+  /** Create a webhook */
+  createWebhook: {
+    query: undefined;
+    body: WebhookInput;
+    result: WebhookWithSecret;
+    errorKey:
+      | 'malformed_json'
+      | 'board_required'
+      | 'unauthorized'
+      | 'agent_api_unavailable'
+      | 'board_not_granted'
+      | 'insufficient_scope'
+      | 'missing_capability'
+      | 'user_blocked'
+      | 'idempotency_key_in_use'
+      | 'payload_too_large'
+      | 'unsupported_media_type'
+      | 'validation_failed'
+      | 'too_many_webhooks'
+      | 'idempotency_key_reused'
+      | 'rate_limited'
+      | 'internal_error'
+      | 'service_unavailable';
+  };
+  /** Change a webhook */
+  updateWebhook: {
+    query: undefined;
+    body: WebhookEdit;
+    result: Webhook;
+    errorKey:
+      | 'malformed_json'
+      | 'board_required'
+      | 'unauthorized'
+      | 'agent_api_unavailable'
+      | 'board_not_granted'
+      | 'insufficient_scope'
+      | 'missing_capability'
+      | 'user_blocked'
+      | 'not_found'
+      | 'payload_too_large'
+      | 'unsupported_media_type'
+      | 'validation_failed'
+      | 'rate_limited'
+      | 'internal_error'
+      | 'service_unavailable';
+  };
+  /** Delete a webhook */
+  deleteWebhook: {
+    query: undefined;
+    body: undefined;
+    result: Deletion;
+    errorKey:
+      | 'malformed_json'
+      | 'board_required'
+      | 'unauthorized'
+      | 'agent_api_unavailable'
+      | 'board_not_granted'
+      | 'insufficient_scope'
+      | 'missing_capability'
+      | 'user_blocked'
+      | 'not_found'
+      | 'payload_too_large'
+      | 'unsupported_media_type'
+      | 'validation_failed'
+      | 'rate_limited'
+      | 'internal_error'
+      | 'service_unavailable';
+  };
+  /** Rotate the secret of a webhook */
+  rotateWebhookSecret: {
+    query: RotateWebhookSecretQuery;
+    body: undefined;
+    result: WebhookWithSecret;
+    errorKey:
+      | 'malformed_json'
+      | 'board_required'
+      | 'unauthorized'
+      | 'agent_api_unavailable'
+      | 'board_not_granted'
+      | 'insufficient_scope'
+      | 'missing_capability'
+      | 'user_blocked'
+      | 'not_found'
+      | 'idempotency_key_in_use'
+      | 'payload_too_large'
+      | 'unsupported_media_type'
+      | 'validation_failed'
+      | 'idempotency_key_reused'
+      | 'rate_limited'
+      | 'internal_error'
+      | 'service_unavailable';
+  };
+  /** Send a test event */
+  testWebhook: {
+    query: undefined;
+    body: undefined;
+    result: WebhookDelivery;
+    errorKey:
+      | 'malformed_json'
+      | 'board_required'
+      | 'unauthorized'
+      | 'agent_api_unavailable'
+      | 'board_not_granted'
+      | 'insufficient_scope'
+      | 'missing_capability'
+      | 'user_blocked'
+      | 'not_found'
+      | 'idempotency_key_in_use'
+      | 'payload_too_large'
+      | 'unsupported_media_type'
+      | 'validation_failed'
+      | 'webhook_disabled'
+      | 'idempotency_key_reused'
+      | 'rate_limited'
+      | 'internal_error'
+      | 'service_unavailable';
+  };
+  /** List the deliveries of a webhook */
+  listWebhookDeliveries: {
+    query: ListWebhookDeliveriesQuery;
+    body: undefined;
+    result: WebhookDeliveryList;
+    errorKey:
+      | 'board_required'
+      | 'unauthorized'
+      | 'agent_api_unavailable'
+      | 'board_not_granted'
+      | 'insufficient_scope'
+      | 'missing_capability'
+      | 'not_found'
+      | 'validation_failed'
+      | 'rate_limited'
+      | 'internal_error'
+      | 'service_unavailable';
+  };
+  /** Redeliver an event */
+  redeliverWebhookDelivery: {
+    query: undefined;
+    body: undefined;
+    result: WebhookDelivery;
+    errorKey:
+      | 'malformed_json'
+      | 'board_required'
+      | 'unauthorized'
+      | 'agent_api_unavailable'
+      | 'board_not_granted'
+      | 'insufficient_scope'
+      | 'missing_capability'
+      | 'user_blocked'
+      | 'not_found'
+      | 'idempotency_key_in_use'
+      | 'payload_too_large'
+      | 'unsupported_media_type'
+      | 'validation_failed'
+      | 'webhook_disabled'
+      | 'idempotency_key_reused'
+      | 'rate_limited'
+      | 'internal_error'
+      | 'service_unavailable';
+  };
 }
 /** A token with its boards, grants and limits. */
 export interface Token {
@@ -615,6 +839,10 @@ export interface Token {
     /** Whether the token can moderate now: its grant is `moderate`, and its issuer is a moderator. */
     is_moderate_effective: boolean;
   }[];
+  /**
+   * What the token can do now besides the actions of its grants. Empty while its issuer is neither owner nor admin.
+   */
+  capabilities: Capability[];
   /** When the token expires; null: never. */
   expires_at: string | null;
   /** The state of the two rate limits of the token. */
@@ -814,9 +1042,9 @@ export interface DeleteIdeaQuery {
   /** The reason, 1 to 500 characters. Webhooks and the author of a deleted idea receive it. */
   reason?: string | undefined;
 }
-/** The idea or comment was deleted. */
+/** The idea, comment or webhook was deleted. */
 export interface Deletion {
-  /** The id of the deleted idea or comment. */
+  /** The id of the deleted idea, comment or webhook. */
   id: number;
   /** Always `true`. */
   deleted: true;
@@ -1387,11 +1615,203 @@ export interface Merge {
   /** The target of the merge. */
   target: Idea | null;
 }
+export interface ListWebhooksQuery {
+  /** The page number, from 1. `cursor` is faster and cannot be combined with it. */
+  page?: number | undefined;
+  /** The number of entries per page; 20 by default. */
+  per_page?: number | undefined;
+  /** The `next_cursor` of the previous page. Repeat the other parameters. */
+  cursor?: string | undefined;
+}
+/** A page of webhooks, newest first. */
+export interface WebhookList {
+  /** The entries of this page. */
+  data: Webhook[];
+  /** The number of this page; null if the request used a cursor. */
+  page: number | null;
+  /** The number of entries per page. The last page can have fewer. */
+  per_page: number;
+  /** Whether there is a next page. */
+  has_more: boolean;
+  /** The cursor of the next page; null on the last page. */
+  next_cursor: string | null;
+}
+/** A webhook: a URL that gets events of the board. It never shows its secret. */
+export interface Webhook {
+  id: number;
+  /** The URL that gets the events. */
+  url: string;
+  /** The purpose of the webhook, for people. */
+  description: string;
+  /**
+   * The types of events that the webhook gets. An empty list means all types but `idea.voted`. Only webhooks that people create in the admin area can have an empty list.
+   */
+  event_types: string[];
+  /**
+   * `failing`: the last attempt failed, and the server still sends events. `disabled`: the webhook gets no events.
+   */
+  state: 'enabled' | 'failing' | 'disabled';
+  /** Why the webhook is disabled; null if it is not disabled. */
+  disabled_reason: string | null;
+  /** When the first attempt after the last success failed; null if none has failed since then. */
+  failing_since: string | null;
+  /** Until when the server also signs with the previous secret; null if there is none. */
+  previous_secret_expires_at: string | null;
+  /** The number of pending deliveries. The server counts at most 1000. */
+  pending_count: number;
+  /** The token that created the webhook; null if a person created it. */
+  token_id: number | null;
+  /** When the webhook was created. */
+  created_at: string;
+}
+/** The webhook to create. */
+export interface WebhookInput {
+  /** An http or https URL. By default, the server refuses URLs with private IP addresses. */
+  url: string;
+  /** The purpose of the webhook, for people. */
+  description?: string | undefined;
+  /**
+   * The types of events that the webhook gets. By default, the server stores the types that exist now, without `idea.voted`: `idea.created`, `idea.status_changed`, `idea.merged`, `idea.unmerged`, `comment.created`, `idea.updated`, `idea.deleted`, `idea.tagged`, `comment.updated`, `comment.deleted`.
+   *
+   * @minItems 1
+   * @maxItems 11
+   */
+  event_types?:
+    | (
+        | 'idea.created'
+        | 'idea.status_changed'
+        | 'idea.merged'
+        | 'idea.unmerged'
+        | 'idea.voted'
+        | 'comment.created'
+        | 'idea.updated'
+        | 'idea.deleted'
+        | 'idea.tagged'
+        | 'comment.updated'
+        | 'comment.deleted'
+      )[]
+    | undefined;
+}
+/** A webhook with its new secret. */
+export interface WebhookWithSecret {
+  id: number;
+  /** The URL that gets the events. */
+  url: string;
+  /** The purpose of the webhook, for people. */
+  description: string;
+  /**
+   * The types of events that the webhook gets. An empty list means all types but `idea.voted`. Only webhooks that people create in the admin area can have an empty list.
+   */
+  event_types: string[];
+  /**
+   * `failing`: the last attempt failed, and the server still sends events. `disabled`: the webhook gets no events.
+   */
+  state: 'enabled' | 'failing' | 'disabled';
+  /** Why the webhook is disabled; null if it is not disabled. */
+  disabled_reason: string | null;
+  /** When the first attempt after the last success failed; null if none has failed since then. */
+  failing_since: string | null;
+  /** Until when the server also signs with the previous secret; null if there is none. */
+  previous_secret_expires_at: string | null;
+  /** The number of pending deliveries. The server counts at most 1000. */
+  pending_count: number;
+  /** The token that created the webhook; null if a person created it. */
+  token_id: number | null;
+  /** When the webhook was created. */
+  created_at: string;
+  /**
+   * The new secret, which signs deliveries. The server shows it only once: in the response to a repeated request with the same `Idempotency-Key`, it is null.
+   */
+  secret: string | null;
+}
+/** The changes of a webhook. Omitted fields stay unchanged. */
+export interface WebhookEdit {
+  /** An http or https URL. By default, the server refuses URLs with private IP addresses. */
+  url?: string | undefined;
+  /** The purpose of the webhook, for people. */
+  description?: string | undefined;
+  /**
+   * The types of events that the webhook gets from now on.
+   *
+   * @minItems 1
+   * @maxItems 11
+   */
+  event_types?:
+    | (
+        | 'idea.created'
+        | 'idea.status_changed'
+        | 'idea.merged'
+        | 'idea.unmerged'
+        | 'idea.voted'
+        | 'comment.created'
+        | 'idea.updated'
+        | 'idea.deleted'
+        | 'idea.tagged'
+        | 'comment.updated'
+        | 'comment.deleted'
+      )[]
+    | undefined;
+  /** `false` disables the webhook, and its pending deliveries become `dead`. `true` enables it again. */
+  enabled?: boolean | undefined;
+}
+export interface RotateWebhookSecretQuery {
+  /** For how many hours the previous secret also signs; 24 by default. With 0, it expires at once. */
+  overlap_hours?: number | undefined;
+}
+/** The delivery of an event to a webhook. */
+export interface WebhookDelivery {
+  id: number;
+  /** The id of the event. Deliveries have it in the header `webhook-id`. */
+  event_id: string;
+  /** The type of the event. A test event has the type `webhook.test`. */
+  type: string;
+  /** `pending`: the server will make an attempt. `dead`: the server makes no further attempt by itself. */
+  state: 'pending' | 'delivered' | 'dead';
+  /** The number of attempts since the creation or the last redelivery. */
+  attempt_count: number;
+  /** When the delivery was created. */
+  created_at: string;
+  /** The earliest time of the next attempt; null if the delivery is not pending. */
+  next_attempt_at: string | null;
+  /** When the delivery was delivered or became dead; null if it is pending. */
+  finished_at: string | null;
+  /** The last attempt; null if there was none. */
+  last_attempt: {
+    /** When the attempt began. */
+    attempted_at: string;
+    /** The duration in milliseconds. */
+    duration_ms: number;
+    /** The HTTP status of the response; null if there was no response. */
+    status: number | null;
+    /** Why there was no response; null if there was one. */
+    error: string | null;
+  } | null;
+}
+export interface ListWebhookDeliveriesQuery {
+  /** Returns only the deliveries in this state. */
+  state?: ('pending' | 'delivered' | 'dead') | undefined;
+  /** The number of entries per page; 20 by default. */
+  per_page?: number | undefined;
+  /** The `next_cursor` of the previous page. Repeat the other parameters. */
+  cursor?: string | undefined;
+}
+/**
+ * A page of deliveries, newest first. With the state `delivered`, a page can be empty although there is a next page.
+ */
+export interface WebhookDeliveryList {
+  /** The deliveries, newest first. */
+  data: WebhookDelivery[];
+  /** Whether there is a next page. */
+  has_more: boolean;
+  /** The cursor of the next page; null on the last page. */
+  next_cursor: string | null;
+}
 /** The types of `details`, by the error key. Errors with other keys have no details. */
 export interface DetailsByKey {
   board_required: GrantedBoards;
   board_not_granted: GrantedBoards;
   insufficient_scope: InsufficientGrant;
+  missing_capability: NeededCapability;
   similar_ideas: NearDuplicates;
   invalid_status: BoardStatuses;
   invalid_tag: BoardTags;
@@ -1413,6 +1833,10 @@ export interface InsufficientGrant {
   board: string;
   needed: Grant;
   held: Grant;
+}
+/** The capability that the action needs. */
+export interface NeededCapability {
+  needed: Capability;
 }
 /** The near-duplicates of the refused idea. */
 export interface NearDuplicates {

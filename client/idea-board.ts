@@ -4,6 +4,7 @@ import type { BoardDetails, Token } from './contract.ts';
 import { Events } from './events.ts';
 import { Ideas } from './ideas.ts';
 import type { ApiRequest, CallOptions, ConditionalOptions, IdeaBoardOptions, WriteOptions } from './options.ts';
+import { Webhooks } from './webhooks.ts';
 
 /**
  * A client of the Agent API.
@@ -17,6 +18,8 @@ export class IdeaBoard {
   readonly ideas: Ideas;
   /** Lists and follows the events of the board. */
   readonly events: Events;
+  /** Manages the webhooks of the board. */
+  readonly webhooks: Webhooks;
   /** Reads the board, with its statuses and its tags. */
   readonly board: BoardReader;
   /** Reads the properties of the token: its grants and the state of its rate limits. */
@@ -31,6 +34,7 @@ export class IdeaBoard {
     this.#caller = caller;
     this.ideas = new Ideas(caller);
     this.events = new Events(caller);
+    this.webhooks = new Webhooks(caller);
     this.board = { get: (callOptions?: CallOptions) => caller.call('getBoard', {}, callOptions) };
     this.token = { get: callOptions => caller.call('getToken', {}, callOptions) };
   }

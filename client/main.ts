@@ -49,3 +49,4 @@ export {
   type WebhookHeaders,
 } from './verify-webhook.ts';
 export type { WebhookSecret } from './webhook-signature.ts';
+export type { Webhooks } from './webhooks.ts';

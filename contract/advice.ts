@@ -22,6 +22,8 @@ const advice: Record<ErrorKey, string> = {
   insufficient_scope:
     'Do not retry. Tell the user that a token with the needed grant on this board is required. whoami shows the grants of this token.',
   token_issuer_not_moderator: asModerator,
+  missing_capability:
+    'Do not retry. Tell the user that an owner or admin must create a token with the needed capability. whoami shows the capabilities of this token.',
   user_blocked: 'Do not retry. Tell the user that the person who issued the token is blocked and may only read.',
   not_author:
     'Do not retry. Tell the user that only the author of the text and moderators may change it. To object, write a comment.',
@@ -57,6 +59,8 @@ const advice: Record<ErrorKey, string> = {
     'The idea awaits approval by a person. Leave it alone until get_idea shows moderation_state published.',
   idea_already_merged: 'Use the idea in merged_into_id of get_idea, or first undo the merge with unmerge_idea.',
   merge_into_self: 'Give two different ids: id is the duplicate, and target_id is the idea that stays.',
+  too_many_webhooks: 'Do not retry. Ask the user which webhook to delete: list_webhooks shows those of this board.',
+  webhook_disabled: 'Ask the user whether to enable the webhook with update_webhook, then call again.',
   idempotency_key_reused: 'Use a new key for a new call, or repeat the first call exactly.',
   board_frozen: 'The board is read-only for now. Tell the user, and do not retry soon.',
   submissions_not_open_yet: 'Tell the user when the board starts to take ideas: submissions_open_at of get_board.',

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { Grant } from './grants.ts';
+import { Capability, Grant } from './grants.ts';
 import { Id } from './identifiers.ts';
-import { changeMinutes, keptEventDays, maxTagsOfIdea, maxWaitsOfToken } from './limits.ts';
+import { changeMinutes, keptEventDays, maxTagsOfIdea, maxWaitsOfToken, maxWebhooks } from './limits.ts';
 import { Tag, tagExample } from './tag.ts';
 import { Timestamp, userText } from './text.ts';
 
@@ -23,6 +23,11 @@ export const errors = {
   agent_api_unavailable: { status: 403, meaning: "The account's plan does not include the Agent API." },
   board_not_granted: { status: 403, meaning: 'The board parameter names a board that the token does not grant.' },
   insufficient_scope: { status: 403, meaning: "The token's grant on this board is too low for the action." },
+  missing_capability: {
+    status: 403,
+    meaning:
+      'The token does not have the capability that the action needs, or the user who issued the token is no longer an owner or admin.',
+  },
   token_issuer_not_moderator: {
     status: 403,
     meaning: 'The user who issued the token no longer holds the role of owner, admin or moderator.',
@@ -74,6 +79,8 @@ export const errors = {
   idea_not_published: { status: 422, meaning: 'The idea awaits approval.' },
   idea_already_merged: { status: 422, meaning: 'The idea is already merged into another idea.' },
   merge_into_self: { status: 422, meaning: 'An idea cannot be merged into itself.' },
+  too_many_webhooks: { status: 422, meaning: `The account already has ${maxWebhooks} webhooks, the maximum.` },
+  webhook_disabled: { status: 422, meaning: 'The webhook is disabled. Enable it first.' },
   idempotency_key_reused: { status: 422, meaning: 'This Idempotency-Key was already used for a different request.' },
   board_frozen: { status: 423, meaning: 'The board is frozen and accepts no writes.' },
   submissions_not_open_yet: { status: 423, meaning: 'The submission window of the board has not opened yet.' },
@@ -132,6 +139,11 @@ export const errorDetails = {
         'The lowest grant that allows the action (`needed`), and the grant of the token on the board (`held`).',
       examples: [{ board: 'web-app', needed: 'write', held: 'read' }],
     }),
+  missing_capability: z.object({ needed: Capability }).meta({
+    title: 'NeededCapability',
+    description: 'The capability that the action needs.',
+    examples: [{ needed: 'manage_webhooks' }],
+  }),
   similar_ideas: z
     .object({
       ideas: z

@@ -10,6 +10,15 @@ export const Grant = z.enum(grants).meta({
 });
 export type Grant = z.infer<typeof Grant>;
 
+/** What a token may do besides the actions of its grants. An admin chooses the capabilities of a new token. */
+export const capabilities = ['manage_webhooks'] as const;
+
+export const Capability = z.enum(capabilities).meta({
+  title: 'Capability',
+  description: '`manage_webhooks`: manage the webhooks of the boards of the token.',
+});
+export type Capability = z.infer<typeof Capability>;
+
 export function includesGrant(held: Grant, needed: Grant): boolean {
   return grants.indexOf(held) >= grants.indexOf(needed);
 }

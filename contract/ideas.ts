@@ -217,12 +217,12 @@ export const DeletionQuery = z.strictObject({
 
 export const Deletion = z
   .object({
-    id: Id.describe('The id of the deleted idea or comment.'),
+    id: Id.describe('The id of the deleted idea, comment or webhook.'),
     deleted: z.literal(true).describe('Always `true`.'),
   })
   .meta({
     title: 'Deletion',
-    description: 'The idea or comment was deleted.',
+    description: 'The idea, comment or webhook was deleted.',
     examples: [{ id: ideaExamples.created.id, deleted: true }],
   });
 

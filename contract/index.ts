@@ -12,6 +12,7 @@ import { tagRoutes } from './tags.ts';
 import { tokenRoutes } from './token.ts';
 import { useTools } from './tools.ts';
 import { voteRoutes } from './votes.ts';
+import { webhookRoutes } from './webhooks.ts';
 
 /** The operations of the Agent API and the probes. Each API operation is a REST endpoint and an MCP tool. */
 export const operations = c.router(
@@ -27,6 +28,7 @@ export const operations = c.router(
     ...statusRoutes,
     ...tagRoutes,
     ...mergeRoutes,
+    ...webhookRoutes,
     ...probeRoutes,
   },
   { strictStatusCodes: true },

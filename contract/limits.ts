@@ -31,6 +31,16 @@ export const keptEventDays = 30;
 export const maxWaitSeconds = 55;
 export const maxWaitsOfToken = 2;
 
+/** The maximum number of webhooks in an account. One event may add a delivery for each webhook. */
+export const maxWebhooks = 100;
+
+/** The server counts the pending deliveries of a webhook only up to this number, because there may be very many. */
+export const maxPendingCounted = 1_000;
+
+/** For how many hours the previous secret of a webhook also signs after a rotation, and the maximum that clients may choose. */
+export const defaultOverlapHours = 24;
+export const maxOverlapHours = 24 * 30;
+
 /** The author of an idea or a comment may edit or delete it for this number of minutes after its creation. */
 export const changeMinutes = 15;
 

@@ -12,8 +12,16 @@ export {
   ValidationIssue,
 } from './errors.ts';
 export { EventList } from './event-list.ts';
-export { defaultEventTypes, type EventBody, type EventType, events, TestEvent, type TestEventBody } from './events.ts';
-export { Grant, grants, grantsOfQuery, includesGrant } from './grants.ts';
+export {
+  defaultEventTypes,
+  type EventBody,
+  type EventType,
+  events,
+  eventTypes,
+  TestEvent,
+  type TestEventBody,
+} from './events.ts';
+export { Capability, capabilities, Grant, grants, grantsOfQuery, includesGrant } from './grants.ts';
 export { Idea, VoteValue } from './idea.ts';
 export { Deletion, IdeaEdit, IdeaInput, IdeaList } from './ideas.ts';
 export { contract, type OperationId, operations } from './index.ts';
@@ -21,6 +29,7 @@ export {
   type Bucket,
   buckets,
   changeMinutes,
+  defaultOverlapHours,
   excerptLength,
   leastSimilarity,
   maxBodyBytes,
@@ -28,6 +37,7 @@ export {
   maxSimilarIdeas,
   maxTagsOfIdea,
   maxWaitsOfToken,
+  maxWebhooks,
   nearDuplicateSimilarity,
 } from './limits.ts';
 export { Merge } from './merging.ts';
@@ -39,3 +49,12 @@ export { IdeaStatus, Status, StatusCategory, statusExamples, statusOfCategory } 
 export { Tag } from './tag.ts';
 export { Token } from './token.ts';
 export { Vote, VoteList, VoteTally } from './votes.ts';
+export {
+  Webhook,
+  WebhookDelivery,
+  WebhookDeliveryList,
+  WebhookEdit,
+  WebhookInput,
+  WebhookList,
+  WebhookWithSecret,
+} from './webhooks.ts';

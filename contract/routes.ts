@@ -2,7 +2,7 @@ import { type AppRoute, initContract } from '@ts-rest/core';
 import { z } from 'zod';
 import type { Deprecation } from './deprecation.ts';
 import type { ErrorMeanings } from './errors.ts';
-import type { Grant, GrantByQuery } from './grants.ts';
+import type { Capability, Grant, GrantByQuery } from './grants.ts';
 import type { Bucket } from './limits.ts';
 import { word } from './text.ts';
 
@@ -48,7 +48,7 @@ interface Uses {
 /** The metadata of a route in ts-rest. The server needs these properties before it reads the body of a request. */
 export type RouteMetadata = {
   /** The tag of the operation in the OpenAPI document. */
-  tag: 'Board' | 'Ideas' | 'Comments' | 'Votes' | 'Events' | 'Moderation' | 'Token' | 'Tools' | 'Probes';
+  tag: 'Board' | 'Ideas' | 'Comments' | 'Votes' | 'Events' | 'Moderation' | 'Webhooks' | 'Token' | 'Tools' | 'Probes';
   /** The announcement that the operation will be removed. Until then it must still work. */
   deprecated?: Deprecation;
 } & (
@@ -66,6 +66,8 @@ export type RouteMetadata = {
       bucket: Bucket;
       /** The query parameters that need a higher grant, always or with certain values. */
       grantByQuery?: GrantByQuery;
+      /** The capability that the token needs besides the grant. */
+      capability?: Capability;
       /** The meanings of error keys on this route, if they differ from the usual ones. */
       meanings?: ErrorMeanings;
     } & Uses)

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { raisedBy, raises } from './errors.ts';
-import { Grant } from './grants.ts';
+import { Capability, Grant } from './grants.ts';
 import { people } from './idea.ts';
 import { Id } from './identifiers.ts';
 import { c, NoQuery, type RouteMetadata } from './routes.ts';
@@ -33,6 +33,11 @@ export const Token = z
         }),
       )
       .describe('The boards of the token, each with its grant.'),
+    capabilities: z
+      .array(Capability)
+      .describe(
+        'What the token can do now besides the actions of its grants. Empty while its issuer is neither owner nor admin.',
+      ),
     expires_at: Timestamp.nullable().describe('When the token expires; null: never.'),
     buckets: z
       .object({ 'apitoken:read': BucketState, 'apitoken:write': BucketState })
@@ -48,6 +53,7 @@ export const Token = z
         account: { id: 1, name: 'Tidewater' },
         issuer: people.ada,
         boards: [{ id: 1, slug: 'web-app', name: 'Web app', grant: 'moderate', is_moderate_effective: true }],
+        capabilities: ['manage_webhooks'],
         expires_at: null,
         buckets: {
           'apitoken:read': { limit: 120, remaining: 118, reset: 41 },

@@ -123,9 +123,11 @@ CREATE TABLE api_tokens (
   last_used_at timestamp(3) with time zone,
   revoked_at timestamp(3) with time zone,
   created_at timestamp(3) with time zone DEFAULT now() NOT NULL,
+  capabilities text[] DEFAULT '{}'::text[] NOT NULL,
   CONSTRAINT api_tokens_pkey PRIMARY KEY (account_id, id),
   CONSTRAINT api_tokens_id_key UNIQUE (id),
   CONSTRAINT api_tokens_voter_id_key UNIQUE (account_id, voter_id),
+  CONSTRAINT api_tokens_capabilities_check CHECK (capabilities <@ ARRAY['manage_webhooks'::text]),
   CONSTRAINT api_tokens_kind_check CHECK (kind = ANY (ARRAY['api'::text, 'oauth'::text])),
   CONSTRAINT api_tokens_name_check CHECK (char_length(name) >= 1 AND char_length(name) <= 100),
   CONSTRAINT api_tokens_secret_hash_check CHECK (octet_length(secret_hash) = 32),
@@ -661,16 +663,19 @@ CREATE TABLE webhook_endpoints (
   disabled_at timestamp(3) with time zone,
   disabled_reason text,
   created_at timestamp(3) with time zone DEFAULT now() NOT NULL,
+  token_id bigint,
   CONSTRAINT webhook_endpoints_pkey PRIMARY KEY (account_id, id),
   CONSTRAINT webhook_endpoints_disabled_check CHECK ((disabled_at IS NULL) = (disabled_reason IS NULL)),
   CONSTRAINT webhook_endpoints_previous_check CHECK ((previous_secret IS NULL) = (previous_secret_expires_at IS NULL)),
   CONSTRAINT webhook_endpoints_url_check CHECK (char_length(url) >= 1 AND char_length(url) <= 2000),
   CONSTRAINT webhook_endpoints_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE,
-  CONSTRAINT webhook_endpoints_board_id_fkey FOREIGN KEY (account_id, board_id) REFERENCES boards(account_id, id) ON DELETE CASCADE
+  CONSTRAINT webhook_endpoints_board_id_fkey FOREIGN KEY (account_id, board_id) REFERENCES boards(account_id, id) ON DELETE CASCADE,
+  CONSTRAINT webhook_endpoints_token_id_fkey FOREIGN KEY (account_id, token_id) REFERENCES api_tokens(account_id, id) ON DELETE SET NULL (token_id)
 );
 CREATE INDEX webhook_endpoints_board_id_idx ON webhook_endpoints USING btree (account_id, board_id);
 CREATE INDEX webhook_endpoints_id_idx ON webhook_endpoints USING btree (id);
 CREATE INDEX webhook_endpoints_in_trouble_idx ON webhook_endpoints USING btree (account_id, id) WHERE failing_since IS NOT NULL OR disabled_at IS NOT NULL;
+CREATE INDEX webhook_endpoints_token_id_idx ON webhook_endpoints USING btree (account_id, token_id);
 
 -- table notifications (tenant)
 
@@ -1420,6 +1425,7 @@ declare
   v_event_id uuid;
   v_board_id bigint;
   v_data jsonb;
+  v_is_pending boolean;
   v_delivery record;
 begin
   select i.board_id,
@@ -1440,6 +1446,7 @@ begin
     into v_board_id, v_data
     from ideas i join boards b on b.account_id = p_account_id and b.id = i.board_id
    where i.account_id = p_account_id and i.id = p_idea_id;
+  v_is_pending := coalesce(v_data #>> '{idea,moderation_state}', 'published') = 'pending';
 
   insert into events (account_id, board_id, idea_id, actor_id, type, data, body, occurred_at)
   values (
@@ -1449,18 +1456,19 @@ begin
 
   -- An unpublished idea concerns its author and the moderators. No client that follows the board receives it.
   if p_type not in ('idea.pending', 'idea.rejected') then
-    perform offer_event(
-      p_account_id, v_board_id, v_event_id, p_type,
-      coalesce(v_data #>> '{idea,moderation_state}', 'published') = 'pending'
-    );
+    perform offer_event(p_account_id, v_board_id, v_event_id, p_type, v_is_pending);
   end if;
 
   for v_delivery in
     insert into webhook_deliveries (account_id, endpoint_id, event_id, lane, created_at, next_attempt_at)
-    select p_account_id, l.endpoint_id, v_event_id, p_idea_id % 8, p_now, now()
-      from listening_endpoints(p_account_id, v_board_id, p_type) l
+    select p_account_id, w.id, v_event_id, p_idea_id % 8, p_now, now()
+      from webhook_endpoints w
+     where w.account_id = p_account_id
+       and w.id in (select l.endpoint_id from listening_endpoints(p_account_id, v_board_id, p_type) l)
     -- An unpublished idea concerns its author and the moderators. No webhook receives it.
-     where p_type not in ('idea.pending', 'idea.rejected')
+       and p_type not in ('idea.pending', 'idea.rejected') and not v_is_pending
+    -- Waits for a transaction that deletes an endpoint. Then the event gets no delivery to it, instead of an error.
+       for key share of w
     returning endpoint_id, lane
   loop
     -- Wakes the lane, which then sends its pending deliveries in order.

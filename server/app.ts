@@ -21,6 +21,7 @@ import { moderationEndpoints } from './endpoints/moderation.ts';
 import { probeEndpoints } from './endpoints/probes.ts';
 import { tokenEndpoints } from './endpoints/token.ts';
 import { voteEndpoints } from './endpoints/votes.ts';
+import { webhookEndpoints } from './endpoints/webhooks.ts';
 import { serveExtensions } from './extensions/serve-extensions.ts';
 import { admitRequests } from './http/admit.ts';
 import { recordAnswers } from './http/answer-log.ts';
@@ -141,6 +142,7 @@ export async function buildApp(server: ServerDependencies): Promise<FastifyInsta
     ...commentEndpoints(runner),
     ...eventEndpoints(server, runner, waits),
     ...moderationEndpoints(runner),
+    ...webhookEndpoints(runner, server),
     ...tokenEndpoints(server),
     ...probeEndpoints(server),
   };

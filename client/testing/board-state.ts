@@ -28,6 +28,7 @@ export type BoardEvent = Exclude<EventBody, { type: 'webhook.test' }>;
 export interface TestToken {
   id: number;
   grant: contract.Grant;
+  capabilities: readonly contract.Capability[];
   /** The user who issued the token. */
   user: Author;
 }

@@ -10,30 +10,33 @@ export interface Delivery {
   status: number | undefined;
 }
 
+interface Attempt {
+  /** Returns the URL and the secrets of the webhook when the attempt begins. */
+  target(): { url: string; secret: string[] };
+  /** Whether the delivery is still pending when the attempt begins. */
+  isDue(): boolean;
+  done(status: number | undefined, attemptedAt: Date): void;
+}
+
 const timeoutMs = 10_000;
 
-/** Delivers events to the webhook receivers of a test. Makes one attempt for each event and receiver. */
+/** Makes the delivery attempts of a test server. */
 export class Deliveries {
-  readonly #receivers: { url: string; secret: string }[] = [];
   readonly #finished: Delivery[] = [];
   readonly #closing = new AbortController();
   /** The deliveries run one after the other, so that a receiver gets the events in their order. */
   #running: Promise<void> = Promise.resolve();
 
-  /** Adds a receiver. Returns the secret that signs its webhooks. */
-  add(url: string): string {
-    const secret = `whsec_${btoa(String.fromCharCode(...crypto.getRandomValues(new Uint8Array(32))))}`;
-    this.#receivers.push({ url: new URL(url).href, secret });
-    return secret;
-  }
-
-  send(event: EventBody, id: string) {
-    for (const { url, secret } of this.#receivers) {
-      this.#running = this.#running.then(async () => {
-        const status = await this.#post(url, await signWebhook(event, secret, { id }));
-        this.#finished.push({ url, id, type: event.type, status });
-      });
-    }
+  /** Signs an event and sends it after the earlier ones. */
+  post(event: EventBody, id: string, { target, isDue, done }: Attempt) {
+    this.#running = this.#running.then(async () => {
+      if (!isDue()) return;
+      const { url, secret } = target();
+      const attemptedAt = new Date();
+      const status = await this.#send(url, await signWebhook(event, secret, { id }));
+      done(status, attemptedAt);
+      this.#finished.push({ url, id, type: event.type, status });
+    });
   }
 
   /** Waits until all delivery attempts so far have ended. Returns the attempts in their order. */
@@ -48,7 +51,7 @@ export class Deliveries {
     return this.#running;
   }
 
-  async #post(url: string, signed: { headers: Record<string, string>; body: string }): Promise<number | undefined> {
+  async #send(url: string, signed: { headers: Record<string, string>; body: string }): Promise<number | undefined> {
     const signal = AbortSignal.any([this.#closing.signal, AbortSignal.timeout(timeoutMs)]);
     try {
       const response = await fetch(url, { method: 'POST', redirect: 'manual', signal, ...signed });

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { EventList, ListEventsQuery, ValidationIssue } from '@idea-board/client';
 import { defaultEventTypes, defaultPerPage, excerptLength, maxWaitsOfToken } from '@idea-board/contract';
 import type { BoardEvent, TestToken } from './board-state.ts';
@@ -68,6 +69,10 @@ export class EventLog {
     });
     this.#waiting.set(token.id, (this.#waiting.get(token.id) ?? 1) - 1);
   }
+}
+
+export function newEventId(): string {
+  return `evt_${randomUUID()}`;
 }
 
 function cursorAt(position: number): string {

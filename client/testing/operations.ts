@@ -1,14 +1,17 @@
 import type { Idea, ListCommentsQuery, ListVotesQuery, OperationId, Operations } from '@idea-board/client';
 import { excerptLength, maxIdsOfRequest } from '@idea-board/contract';
 import { type BoardState, listVotesOf, type StoredIdea, type TestToken, tallyOf } from './board-state.ts';
-import type { EventLog } from './event-log.ts';
+import { type EventLog, newEventId } from './event-log.ts';
 import { matches, pageOf, rankOf } from './lists.ts';
+import type { Webhooks } from './webhooks.ts';
 
 /** A request that the test server has validated. */
 export interface ValidRequest<O extends OperationId = OperationId> {
   id: number;
   tagId: number;
   commentId: number;
+  webhookId: number;
+  deliveryId: number;
   query: NonNullable<Operations[O]['query']>;
   body: Operations[O]['body'];
   token: TestToken;
@@ -23,7 +26,7 @@ export type Handlers = {
   ) => O extends 'listEvents' ? Promise<Operations[O]['result']> : Operations[O]['result'];
 };
 
-export function handlersOf(state: BoardState, events: EventLog): Handlers {
+export function handlersOf(state: BoardState, events: EventLog, webhooks: Webhooks): Handlers {
   return {
     getBoard: () => state.details,
     listIdeas({ query, token }) {
@@ -80,6 +83,16 @@ export function handlersOf(state: BoardState, events: EventLog): Handlers {
       const { idea, target } = state.unmerge(id, token);
       return { idea: state.present(idea, token.id), target: target && state.present(target, token.id) };
     },
+    listWebhooks: ({ query }) =>
+      pageOf(webhooks.list(), query, { sort: 'webhooks', isDescending: true, placeOf: ({ id }) => [0, id] }),
+    getWebhook: ({ webhookId }) => webhooks.get(webhookId),
+    createWebhook: ({ body, token }) => webhooks.create(body, token.id),
+    updateWebhook: ({ webhookId, body }) => webhooks.update(webhookId, body),
+    deleteWebhook: ({ webhookId }) => webhooks.delete(webhookId),
+    rotateWebhookSecret: ({ webhookId, query }) => webhooks.rotate(webhookId, query.overlap_hours),
+    testWebhook: ({ webhookId }) => webhooks.test(webhookId, newEventId()),
+    listWebhookDeliveries: ({ webhookId, query }) => webhooks.listDeliveries(webhookId, query),
+    redeliverWebhookDelivery: ({ webhookId, deliveryId }) => webhooks.redeliver(webhookId, deliveryId),
   };
 }
 

@@ -8,10 +8,12 @@ import { type Answer, answerConditionally, queryOf, rateLimitHeaders, readBody }
 import { handlersOf, type ValidRequest } from './operations.ts';
 import { Refusal } from './refusal.ts';
 import type { Tokens } from './tokens.ts';
+import type { Webhooks } from './webhooks.ts';
 
 interface Served {
   state: BoardState;
   events: EventLog;
+  webhooks: Webhooks;
   failures: Failures;
   tokens: Tokens;
 }
@@ -27,8 +29,8 @@ const routes = Object.entries(operations as Record<string, Route>).map(([operati
 type ServedRoute = (typeof routes)[number];
 
 /** Returns the function that answers requests, with the checks in the order of the real server. */
-export function answererOf({ state, events, failures, tokens }: Served) {
-  const handlers = handlersOf(state, events) as unknown as Record<string, (request: ValidRequest) => unknown>;
+export function answererOf({ state, events, webhooks, failures, tokens }: Served) {
+  const handlers = handlersOf(state, events, webhooks) as unknown as Record<string, (request: ValidRequest) => unknown>;
   const replays = new Map<string, { fingerprint: string; answer: Answer }>();
 
   return async (request: IncomingMessage, response: ServerResponse) => {
@@ -98,6 +100,10 @@ function authorize(
     grant => !includesGrant(token.grant, grant),
   );
   if (needed) throw new Refusal('insufficient_scope', { details: { board: slug, needed, held: token.grant } });
+  const { capability } = metadata;
+  if (capability && !token.capabilities.includes(capability)) {
+    throw new Refusal('missing_capability', { details: { needed: capability } });
+  }
 }
 
 /** Reads and validates a request with the schemas of the contract. */
@@ -112,7 +118,8 @@ async function validate(
   if (ids.some(([, id]) => !Number.isSafeInteger(id) || id === 0)) throw new Refusal('not_found');
   const parsed = parseRequest(operation, { query, headers: request.headers, body });
   if (parsed.issues.length > 0) throw new Refusal('validation_failed', { issues: parsed.issues });
-  return { id: 0, tagId: 0, commentId: 0, ...Object.fromEntries(ids), query: parsed.query, body: parsed.body } as never;
+  const none = { id: 0, tagId: 0, commentId: 0, webhookId: 0, deliveryId: 0 };
+  return { ...none, ...Object.fromEntries(ids), query: parsed.query, body: parsed.body } as never;
 }
 
 function fingerprintOf({ query, ...others }: Omit<ValidRequest, 'token' | 'signal'>): string {
@@ -132,6 +139,9 @@ function runOnce(
   if (first) return { ...first.answer, headers: { ...first.answer.headers, 'idempotency-replayed': 'true' } };
   const answer = run();
   // Copies the answer, because later requests change the ideas and the board in it.
-  replays.set(place, { fingerprint, answer: structuredClone(answer) });
+  const stored = structuredClone(answer);
+  // A repeated request gets no secret.
+  if (stored.body instanceof Object && 'secret' in stored.body) stored.body.secret = null;
+  replays.set(place, { fingerprint, answer: stored });
   return answer;
 }

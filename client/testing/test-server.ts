@@ -1,17 +1,17 @@
-import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Board, EventBody, OperationId } from '@idea-board/client';
-import { events, type Grant, TestEvent } from '@idea-board/contract';
+import { type Capability, capabilities, events, type Grant, TestEvent } from '@idea-board/contract';
 import { BoardState, exampleOf } from './board-state.ts';
 import { Deliveries, type Delivery } from './deliveries.ts';
-import { EventLog } from './event-log.ts';
+import { EventLog, newEventId } from './event-log.ts';
 import { type FailOptions, type FailureKeyOf, Failures } from './failures.ts';
 import { send } from './http.ts';
 import { Refusal } from './refusal.ts';
 import { answererOf } from './requests.ts';
 import { Tokens } from './tokens.ts';
+import { Webhooks } from './webhooks.ts';
 
 export interface TestServerOptions {
   /** Settings of the board. By default, the board is open and publishes new ideas at once. */
@@ -24,12 +24,15 @@ export interface TestServerOptions {
 export interface TestServer {
   /** The URL of the server, for the option `baseUrl` of the client. */
   readonly baseUrl: string;
-  /** An API token with the grant `moderate`. */
+  /** An API token with the grant `moderate` and all capabilities. */
   readonly token: string;
   /** The board. Change its settings at any time: `server.board.is_frozen = true`. */
   readonly board: Board;
-  /** Issues a token. Each token has its own vote on each idea. Tokens with the same user name belong to one user. */
-  issueToken(grant: Grant, userName?: string): string;
+  /**
+   * Issues a token. Each token has its own vote on each idea. Tokens with the same user name belong to one user. By
+   * default, the token has no capability.
+   */
+  issueToken(grant: Grant, userName?: string, capabilities?: readonly Capability[]): string;
   /** Makes the next request of an operation fail. Several failures of one operation happen one after the other. */
   fail<O extends OperationId>(operation: O, key: FailureKeyOf<O>, options?: FailOptions): void;
   /** Publishes a pending idea, as a moderator does on a web page. */
@@ -57,16 +60,17 @@ export async function startTestServer({ board = {}, port = 0 }: TestServerOption
   await once(server, 'listening');
   const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const deliveries = new Deliveries();
+  const webhooks = new Webhooks(deliveries);
   const failures = new Failures();
   const log = new EventLog();
   const state = new BoardState(board, baseUrl, event => {
     const id = newEventId();
     // Copies the event, because the tags of the idea in it change later.
     log.add({ id, event: structuredClone(event) });
-    deliveries.send(event, id);
+    webhooks.send(structuredClone(event), id);
   });
   const tokens = new Tokens(state.board);
-  const answer = answererOf({ state, events: log, failures, tokens });
+  const answer = answererOf({ state, events: log, webhooks, failures, tokens });
 
   server.on('request', async (request, response) => {
     const answered = await answer(request, response).catch((error: unknown) => {
@@ -81,15 +85,15 @@ export async function startTestServer({ board = {}, port = 0 }: TestServerOption
 
   return {
     baseUrl,
-    token: tokens.issue('moderate'),
+    token: tokens.issue('moderate', undefined, capabilities),
     board: state.board,
-    issueToken: (grant, userName) => tokens.issue(grant, userName),
+    issueToken: (grant, userName, given) => tokens.issue(grant, userName, given),
     fail: (operation, key, options = {}) => failures.plan(operation, key, options),
-    approve: ideaId => state.approve(ideaId, { id: 0, grant: 'moderate', user: tokens.owner }),
-    sendWebhooksTo: url => deliveries.add(url),
+    approve: ideaId => state.approve(ideaId, { id: 0, grant: 'moderate', capabilities: [], user: tokens.owner }),
+    sendWebhooksTo: url => webhooks.add(new URL(url).href),
     sendExample(type) {
       const schema = type === 'webhook.test' ? TestEvent : events[type];
-      deliveries.send(exampleOf(schema) as EventBody, newEventId());
+      webhooks.sendToAll(exampleOf(schema) as EventBody, newEventId());
     },
     deliveries: () => deliveries.finished(),
     async close() {
@@ -101,8 +105,4 @@ export async function startTestServer({ board = {}, port = 0 }: TestServerOption
       await Promise.all([closed, deliveries.close()]);
     },
   };
-}
-
-function newEventId(): string {
-  return `evt_${randomUUID()}`;
 }

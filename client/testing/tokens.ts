@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Author, Board, Token } from '@idea-board/client';
-import { buckets, type Grant, Token as TokenSchema } from '@idea-board/contract';
+import { buckets, type Capability, type Grant, Token as TokenSchema } from '@idea-board/contract';
 import { exampleOf, type TestToken } from './board-state.ts';
 
 const example = TokenSchema.parse(exampleOf(TokenSchema));
@@ -17,12 +17,12 @@ export class Tokens {
     this.#board = board;
   }
 
-  issue(grant: Grant, userName = this.owner.name): string {
+  issue(grant: Grant, userName = this.owner.name, capabilities: readonly Capability[] = []): string {
     const user = this.#users.get(userName) ?? { id: this.owner.id + this.#users.size, name: userName };
     this.#users.set(userName, user);
     const id = this.#tokens.size + 1;
     const text = `ib_${id}_${randomBytes(32).toString('base64url')}`;
-    this.#tokens.set(text, { id, grant, user });
+    this.#tokens.set(text, { id, grant, capabilities, user });
     return text;
   }
 
@@ -31,7 +31,7 @@ export class Tokens {
   }
 
   /** Returns a token as the API describes it. */
-  describe({ id, grant, user }: TestToken): Token {
+  describe({ id, grant, capabilities, user }: TestToken): Token {
     const { id: boardId, slug, name } = this.#board;
     const full = ({ limit, windowSeconds }: (typeof buckets)[keyof typeof buckets]) => {
       return { limit, remaining: limit, reset: windowSeconds };
@@ -41,6 +41,7 @@ export class Tokens {
       id,
       issuer: user,
       boards: [{ id: boardId, slug, name, grant, is_moderate_effective: grant === 'moderate' }],
+      capabilities: [...capabilities],
       buckets: { 'apitoken:read': full(buckets['apitoken:read']), 'apitoken:write': full(buckets['apitoken:write']) },
     };
   }

@@ -5,7 +5,7 @@ const description = `Feedback boards for machine clients: read, search and creat
 
 ## Tokens
 
-Send a bearer token with every request: \`Authorization: Bearer ib_<id>_<secret>\`. A token has a grant on each of its boards: \`read\`, \`write\` or \`moderate\`. Each grant includes the grants before it. If the token has several boards, name one with \`board\` in every request. \`x-grant\` is the grant that an operation needs. \`x-grant-by-query\` names parameters, or values such as \`expand=votes\`, that need a higher grant.
+Send a bearer token with every request: \`Authorization: Bearer ib_<id>_<secret>\`. A token has a grant on each of its boards: \`read\`, \`write\` or \`moderate\`. Each grant includes the grants before it. If the token has several boards, name one with \`board\` in every request. \`x-grant\` is the grant that an operation needs. \`x-grant-by-query\` names parameters, or values such as \`expand=votes\`, that need a higher grant. \`x-capability\` is a capability that an operation needs besides the grant. An admin chooses the capabilities of a new token.
 
 ## Errors
 
@@ -18,7 +18,7 @@ If several errors apply, you get the first one in this order:
 3. the rate limit of the token (429)
 4. the plan (403)
 5. the board (400, 403)
-6. the grant (403)
+6. the grant and the capability (403)
 7. the role of the issuer (403)
 8. the format of the body (400, 413, 415)
 9. validation (422)
@@ -38,7 +38,7 @@ You can safely retry a POST with an \`Idempotency-Key\`: the server runs it once
 
 ## Lists
 
-A list is \`{ data, page, per_page, has_more, next_cursor }\`. Get the next page with \`cursor\`, which stays fast on far pages, or by its number with \`page\`.
+A list is \`{ data, page, per_page, has_more, next_cursor }\`. Get the next page with \`cursor\`, which stays fast on far pages, or by its number with \`page\`. Lists of events and deliveries have no page numbers.
 
 ## Compatibility
 
@@ -76,7 +76,10 @@ export const tags = [
   { name: 'Moderation', description: 'Set statuses, tag and merge. Needs the `moderate` grant.' },
   { name: 'Token', description: 'The token and its rate limits.' },
   { name: 'Tools', description: 'The same operations as tools for agents, over the Model Context Protocol.' },
-  { name: 'Webhooks', description: 'Events that the server sends to the webhooks of an account.' },
+  {
+    name: 'Webhooks',
+    description: 'Webhooks, and the events that the server sends to them. Needs the capability `manage_webhooks`.',
+  },
   { name: 'Probes', description: 'For uptime monitors and load balancers. No authentication.' },
 ];
 

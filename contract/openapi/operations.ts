@@ -85,7 +85,7 @@ function describeRequest({ requestBody }: Operation, route: Route, operationId: 
   return (examples[first] as { value: unknown }).value;
 }
 
-/** Returns the security scheme of an operation, the grant that a token needs, and the rate limit that counts it. */
+/** Returns the security scheme of an operation, the grant and the capability that a token needs, and the rate limit that counts it. */
 function accessOf(metadata: RouteMetadata): Json {
   if (metadata.auth === 'none') return { security: [] };
   if (metadata.auth !== 'board') return {};
@@ -93,6 +93,7 @@ function accessOf(metadata: RouteMetadata): Json {
     'x-grant': metadata.grant,
     'x-bucket': metadata.bucket,
     'x-rate-limit': buckets[metadata.bucket],
+    ...(metadata.capability ? { 'x-capability': metadata.capability } : {}),
     ...(metadata.grantByQuery ? { 'x-grant-by-query': metadata.grantByQuery } : {}),
   };
 }

@@ -15,7 +15,7 @@ import { chatKinds } from '../entities/chat-channel.ts';
 import { buildAddressGuard } from '../outgoing/address-guard.ts';
 import { administer, CliError } from './administer.ts';
 import { chooseAccount, inAccount, onBoard, onBoards, onTarget } from './choose.ts';
-import { argument, eventTypesOption, given, noun, optional, parsePositive, required, verb } from './command.ts';
+import { argument, given, noun, optional, parsePositive, repeatable, required, verb } from './command.ts';
 import { formatFacts, formatTable, print } from './output.ts';
 
 const channel = { id: argument('<id>', 'the id of the channel, from chat list', parsePositive), ...inAccount };
@@ -39,7 +39,7 @@ export const addChatCommands = noun('chat', 'chat channels that get the events o
       kind: required('<kind>', 'the chat', { choices: chatKinds }),
       url: required('<url>', 'the URL of the incoming webhook'),
       name: optional('<name>', 'the name in lists'),
-      event: eventTypesOption('an event type to post; repeatable; every type if omitted', chatEventTypes),
+      event: repeatable('<type>', 'an event type to post; repeatable; every type if omitted', chatEventTypes),
     },
     async run(admin, { id: boardId, accountId }, { event, ...input }, config) {
       const secretBox = await openSecretBox(config);

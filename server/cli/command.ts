@@ -72,17 +72,19 @@ export function flag(help: string, rules: Pick<OptionRules<boolean>, 'conflicts'
   return { build: key => buildOption(key, '', help, rules) };
 }
 
-/** An option that can be repeated. Each use adds one event type. */
-export function eventTypesOption(
+/** An option that can be repeated. Each use adds one of the values. */
+export function repeatable<Value extends string>(
+  usage: string,
   help: string,
-  types: readonly string[],
+  values: readonly Value[],
   { conflicts }: { conflicts?: string } = {},
-): Input<string[] | undefined> {
-  const parse = (text: string, previous: string[] = []) => {
-    if (!types.includes(text)) throw new InvalidArgumentError(`It must be one of ${types.join(', ')}.`);
-    return [...previous, text];
+): Input<Value[] | undefined> {
+  const parse = (text: string, previous: Value[] = []) => {
+    const value = values.find(one => one === text);
+    if (value === undefined) throw new InvalidArgumentError(`It must be one of ${values.join(', ')}.`);
+    return [...previous, value];
   };
-  return { build: key => buildOption(key, '<type>', help, given({ conflicts })).choices(types).argParser(parse) };
+  return { build: key => buildOption(key, usage, help, given({ conflicts })).choices(values).argParser(parse) };
 }
 
 function buildOption<Value>(key: string, usage: string, help: string, rules: OptionRules<Value>): Option {

@@ -1,9 +1,9 @@
 import { InvalidArgumentError } from 'commander';
-import { type Grant, grants } from '../../contract/grants.ts';
+import { capabilities, type Grant, grants } from '../../contract/grants.ts';
 import { createToken, revokeToken } from '../domain/tokens/change-tokens.ts';
 import { listTokens, readToken, type TokenListing } from '../domain/tokens/list-tokens.ts';
 import { chooseBoard, chooseIssuer, onAccount } from './choose.ts';
-import { argument, noun, optional, parsePositive, parseTime, required, withDefault } from './command.ts';
+import { argument, noun, optional, parsePositive, parseTime, repeatable, required, withDefault } from './command.ts';
 import { formatFacts, formatTable } from './output.ts';
 
 /**
@@ -22,6 +22,7 @@ export const addTokenCommands = noun('token', 'tokens of the Agent API', {
     examples: [
       'token create --name "Support bot"',
       'token create --account acme --issuer ada@example.com --name Triage --board web-app=moderate --board mobile=read',
+      'token create --name Terraform --capability manage_webhooks',
     ],
     input: {
       issuer: optional('<email>', 'the user that the token acts as; not needed if the account has one owner'),
@@ -32,10 +33,16 @@ export const addTokenCommands = noun('token', 'tokens of the Agent API', {
         { parse: addNamedBoard },
       ),
       grant: withDefault('<grant>', 'the grant for boards without their own', 'read', { choices: grants }),
+      capability: repeatable('<capability>', 'what the token may do besides its grants; repeatable', capabilities),
       expiresAt: optional('<time>', 'the expiry: an RFC 3339 time', { parse: parseTime }),
       expiresInDays: optional('<number>', 'the expiry in days from now', { parse: parseDays, conflicts: 'expiresAt' }),
     },
-    async run(admin, { id: accountId }, { issuer, name, board, grant, expiresAt, expiresInDays }, config) {
+    async run(
+      admin,
+      { id: accountId },
+      { issuer, name, board, grant, capability = [], expiresAt, expiresInDays },
+      config,
+    ) {
       const { id: issuerId } = await chooseIssuer(admin, accountId, issuer);
       const boards = [];
       const named: NamedBoard[] = board ?? [{}];
@@ -46,7 +53,7 @@ export const addTokenCommands = noun('token', 'tokens of the Agent API', {
         expiresInDays === undefined ? (expiresAt ?? null) : new Date(admin.now.getTime() + expiresInDays * dayMs);
       const { token, plaintext } = await createToken(
         admin,
-        { accountId, issuerId, name, boards, expiresAt: expiry },
+        { accountId, issuerId, name, boards, capabilities: capability, expiresAt: expiry },
         config.PLANS_WITHOUT_AGENT_API,
       );
       return { ...(await readToken(admin, accountId, token.id)), token: plaintext };
@@ -65,6 +72,7 @@ export const addTokenCommands = noun('token', 'tokens of the Agent API', {
         'name',
         'kind',
         ['boards', formatGrants],
+        ['capabilities', formatCapabilities],
         'issuer',
         'state',
         'last_used_at',
@@ -103,7 +111,11 @@ function parseDays(text: string): number {
 }
 
 function formatToken(token: TokenListing): string {
-  return formatFacts({ ...token, boards: formatGrants(token) });
+  return formatFacts({ ...token, boards: formatGrants(token), capabilities: formatCapabilities(token) });
+}
+
+function formatCapabilities(token: TokenListing): string {
+  return token.capabilities.join(', ');
 }
 
 function formatGrants(token: TokenListing): string {

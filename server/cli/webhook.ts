@@ -1,14 +1,13 @@
 import { InvalidArgumentError } from 'commander';
 import { eventTypes } from '../../contract/events.ts';
+import { defaultOverlapHours, maxOverlapHours } from '../../contract/limits.ts';
 import type { Administration } from '../domain/administration.ts';
 import { storedReason } from '../domain/webhooks/disabled-reason.ts';
 import {
   createWebhook,
-  defaultOverlapHours,
   deleteWebhook,
   disableWebhook,
   enableWebhook,
-  maxOverlapHours,
   requireWebhook,
   rotateWebhookSecret,
   updateWebhook,
@@ -22,7 +21,6 @@ import { formatEvents, openSecretBox } from './chat.ts';
 import { chooseAccount, inAccount, onAccount, onBoards, onTarget } from './choose.ts';
 import {
   argument,
-  eventTypesOption,
   flag,
   given,
   limit,
@@ -30,6 +28,7 @@ import {
   optional,
   parsePositive,
   parseTime,
+  repeatable,
   required,
   withDefault,
 } from './command.ts';
@@ -53,7 +52,8 @@ export const addWebhookCommands = noun('webhook', "webhooks: URLs that get the e
     ],
     input: {
       url: required('<url>', 'the URL for deliveries'),
-      event: eventTypesOption(
+      event: repeatable(
+        '<type>',
         'an event type to deliver; repeatable; every type except idea.voted if omitted',
         eventTypes,
       ),
@@ -98,7 +98,7 @@ export const addWebhookCommands = noun('webhook', "webhooks: URLs that get the e
     examples: ['webhook update 3 --url https://hooks.example.com/v2/ideas'],
     input: {
       url: optional('<url>', 'another URL'),
-      event: eventTypesOption('an event type to deliver from now on; repeatable', eventTypes, {
+      event: repeatable('<type>', 'an event type to deliver from now on; repeatable', eventTypes, {
         conflicts: 'allEvents',
       }),
       allEvents: flag('deliver every event type'),

@@ -1,4 +1,5 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
+import type { ErrorKey } from '../../contract/errors.ts';
 import type { QueryBuilding, Transaction } from '../database/database.ts';
 import type { AdministrationEntryName, AuditActor, AuditEntries } from '../observability/audit-entries.ts';
 import type { AuditLog } from '../observability/audit-log.ts';
@@ -12,20 +13,23 @@ export interface Administration extends QueryBuilding {
   readonly audit: AuditTrail;
 }
 
+/** The part of an administrative operation that reads rows, also without a transaction. */
+export type Reading = Pick<Administration, 'db' | 'now'>;
+
 /** Records audit entries. The audit log gets these entries only after the transaction has committed. */
 export interface AuditTrail {
   record<Event extends AdministrationEntryName>(event: Event, fields: WithoutActor<AuditEntries[Event]>): void;
 }
 
 /** The fields of an audit entry without the actor, because AuditTrail adds the actor. */
-type WithoutActor<Fields> = Omit<Fields, keyof (AuditActor & { by: 'user' })>;
+type WithoutActor<Fields> = Omit<Fields, keyof (AuditActor & { by: 'token' })>;
 
 /**
  * Returns the id of the user who acts, because the user's role in the account limits the operation. Returns null for an
  * operator and for the server itself, because they need no role.
  */
 export function actingUserOf({ by: actor }: Administration): number | null {
-  return actor.by === 'user' ? actor.by_user_id : null;
+  return actor.by === 'user' || actor.by === 'token' ? actor.by_user_id : null;
 }
 
 /** Returns the id of the person who acts. Null for a command of the command line and for the server itself. */
@@ -63,14 +67,25 @@ type AdministrationErrorReason =
   /** The person's role or the account's plan does not allow the operation. */
   | 'forbidden';
 
+interface ErrorFacts extends ErrorOptions {
+  /** The error key of the Agent API for this error. */
+  key?: ErrorKey;
+  /** The invalid field of the input. */
+  field?: string;
+}
+
 /** Rejects an operation and rolls back its transaction. The person who started the operation reads the message. */
 export class AdministrationError extends Error {
   override readonly name = 'AdministrationError';
   readonly reason: AdministrationErrorReason;
+  readonly key: ErrorKey | undefined;
+  readonly field: string | undefined;
 
-  constructor(reason: AdministrationErrorReason, message: string, options?: ErrorOptions) {
+  constructor(reason: AdministrationErrorReason, message: string, { key, field, ...options }: ErrorFacts = {}) {
     super(message, options);
     this.reason = reason;
+    this.key = key;
+    this.field = field;
   }
 }
 

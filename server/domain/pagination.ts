@@ -65,7 +65,7 @@ export function placeOf(
   return { perPage, page, offset, cursor: undefined };
 }
 
-function encodeCursor({ sort, key, id }: Cursor): string {
+export function encodeCursor({ sort, key, id }: Cursor): string {
   return Buffer.from(JSON.stringify([sort, key, id])).toString('base64url');
 }
 

@@ -25,6 +25,7 @@ export function tokenEndpoints(server: ServerDependencies): Pick<Endpoints, 'get
             ...board,
             is_moderate_effective: isModerateEffective(principal, board),
           })),
+          capabilities: principal.capabilities,
           expires_at: presentTime(principal.expiresAt),
           buckets: { 'apitoken:read': presentBucket(read), 'apitoken:write': presentBucket(write) },
         },

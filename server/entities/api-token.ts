@@ -1,5 +1,5 @@
 import { type InferEntity, p } from '@mikro-orm/core';
-import type { Grant } from '../../contract/grants.ts';
+import type { Capability, Grant } from '../../contract/grants.ts';
 import { accountKey, bigint, creationTime, defineTable, timestamp } from './columns.ts';
 
 export const ApiToken = defineTable('ApiToken', 'api_tokens', {
@@ -9,6 +9,7 @@ export const ApiToken = defineTable('ApiToken', 'api_tokens', {
   voterId: bigint(),
   kind: p.text().$type<'api' | 'oauth'>().default('api'),
   name: p.text(),
+  capabilities: p.array().$type<Capability[]>().columnType('text[]').default([]),
   /** The SHA-256 of the secret. The server never stores the secret itself. */
   secretHash: p.blob(),
   expiresAt: timestamp().nullable(),

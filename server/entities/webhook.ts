@@ -7,6 +7,8 @@ export const WebhookEndpoint = defineTable('WebhookEndpoint', 'webhook_endpoints
   ...accountKey,
   /** The board whose events the endpoint receives. Null for all boards of the account. */
   boardId: bigint().nullable(),
+  /** The token that created the endpoint. Null if a person created it. */
+  tokenId: bigint().nullable(),
   url: p.text(),
   description: p.text().default(''),
   /** The types of events that the endpoint receives. An empty list means every type except idea.voted. */

@@ -13,7 +13,7 @@ import { type Admission, pathOf, routeMetadata } from './request-context.ts';
 /**
  * The hook that admits a request before its body is read. It checks the rate limit of the IP address first (429), then
  * the token (401) and the token's rate limit (429). After them it checks the plan of the account (403), the board (400,
- * 403, 422), the grant (403) and the issuer (403).
+ * 403, 422), the grant and the capability (403) and the issuer (403).
  */
 export function admitRequests(server: ServerDependencies) {
   return async (request: FastifyRequest, reply: FastifyReply) => {
@@ -77,6 +77,10 @@ function admissionFor(
   if (!includesGrant(board.grant, needed)) {
     throw new DomainError('insufficient_scope', { details: { board: board.slug, needed, held: board.grant } });
   }
+  const { capability } = metadata;
+  if (capability && !principal.capabilities.includes(capability)) {
+    throw new DomainError('missing_capability', { details: { needed: capability } });
+  }
   const isModerator = isModerateEffective(principal, board);
   if (needed === 'moderate' && !isModerator) throw new DomainError('token_issuer_not_moderator');
   if (metadata.bucket === 'apitoken:write' && principal.issuer.isBlocked) throw new DomainError('user_blocked');
@@ -128,9 +132,10 @@ function neededGrant(metadata: RouteMetadata & { auth: 'board' }, query: Record<
   );
 }
 
-/** Returns the principal with at most the grant `read` on each board, for a read-only connection. */
+/** Returns the principal with at most the grant `read` on each board and no capability, for a read-only connection. */
 export function withoutWriting(principal: Principal): Principal {
-  return { ...principal, isReadOnly: true, boards: principal.boards.map(board => ({ ...board, grant: 'read' })) };
+  const boards = principal.boards.map(board => ({ ...board, grant: 'read' as const }));
+  return { ...principal, isReadOnly: true, boards, capabilities: [] };
 }
 
 const moderatingRoles: readonly (Role | null)[] = ['owner', 'admin', 'moderator'];

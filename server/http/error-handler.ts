@@ -1,6 +1,7 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { type ErrorBody, type ErrorKey, errors } from '../../contract/errors.ts';
 import { isDatabaseUnavailable, isLockNotFree } from '../database/unavailable.ts';
+import { AdministrationError } from '../domain/administration.ts';
 import { DomainError } from '../domain/domain-error.ts';
 import type { ErrorReporter } from '../observability/error-reporter.ts';
 import { isAborted } from './transport.ts';
@@ -42,9 +43,18 @@ function errorBody({ key, message, issues, details }: DomainError): ErrorBody {
 
 export function refusalFor(error: unknown): DomainError {
   if (error instanceof DomainError) return error;
+  if (error instanceof AdministrationError) return refusalOfAdministration(error);
   if (isDatabaseUnavailable(error)) return new DomainError('service_unavailable');
   if (isOfErasedUser(error)) return new DomainError('unauthorized');
   return new DomainError(keyOfFastifyError(error as FastifyError));
+}
+
+/** Returns the error of the Agent API for the error of an administrative operation. */
+function refusalOfAdministration({ reason, key, field, message }: AdministrationError): DomainError {
+  if (key) return new DomainError(key);
+  if (reason === 'not_found') return new DomainError('not_found');
+  if (reason !== 'invalid' || field === undefined) return new DomainError('internal_error');
+  return new DomainError('validation_failed', { issues: [{ path: ['body', field], code: 'custom', message }] });
 }
 
 const authorForeignKeys = [

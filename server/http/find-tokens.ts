@@ -1,4 +1,4 @@
-import type { Grant } from '../../contract/grants.ts';
+import type { Capability, Grant } from '../../contract/grants.ts';
 import type { RowOf } from '../database/query.ts';
 import { array, bigint, boolean, bytes, integer, json, nullable, sql, text, time } from '../database/sql.ts';
 import type { Role } from '../entities/membership.ts';
@@ -50,6 +50,7 @@ export const findTokens = sql(
       bucket_expires_at: nullable(time()),
       id: bigint(),
       name: text(),
+      capabilities: array(text<Capability>()),
       /** The hash of the secret of an API token, or the hash of an OAuth access token. */
       secret_hash: bytes(),
       expires_at: nullable(time()),
@@ -77,7 +78,7 @@ export const findTokens = sql(
   },
   `with token as materialized (
     select c.place, c.bucket || ':' || t.id as bucket_key, c.bucket_started_at, c.bucket_expires_at,
-      t.id, t.name, coalesce(o.id_hash, t.secret_hash) as secret_hash,
+      t.id, t.name, t.capabilities, coalesce(o.id_hash, t.secret_hash) as secret_hash,
       t.expires_at, t.last_used_at, t.voter_id, usable.is_usable,
       t.revoked_at is not null or a.erasure_began_at is not null or u.erasure_began_at is not null as is_revoked,
       c.bucket is not null and coalesce(o.id_hash, t.secret_hash) = coalesce(c.access_hash, c.hash)
@@ -143,6 +144,8 @@ export function principalOf(row: TokenRow) {
     issuer: { id: row.issuer_id, name: row.issuer_name, role: row.role, isBlocked: row.is_blocked },
     voterId: row.voter_id,
     boards: row.boards,
+    /** The capabilities that the token can use now. They need an issuer who may still create such tokens. */
+    capabilities: row.role === 'owner' || row.role === 'admin' ? row.capabilities : [],
     /** Whether the request came through a read-only connection. */
     isReadOnly: false,
   };

@@ -4,6 +4,7 @@ import type { Transaction } from '../database/database.ts';
 import { type Arguments, query } from '../database/query.ts';
 import { boolean, sql, text } from '../database/sql.ts';
 import type { ServerDependencies } from '../dependencies.ts';
+import { type Administration, administrationIn, type Reading } from '../domain/administration.ts';
 import { DomainError } from '../domain/domain-error.ts';
 import { inTurnAlone } from '../domain/ideas/lock-ideas.ts';
 import { ideaUrl, type LinkToIdea } from '../domain/ideas/present-idea.ts';
@@ -22,7 +23,7 @@ interface Answer {
   body: unknown;
 }
 
-interface WriteInput {
+interface WriteInput<Body = unknown> {
   request: FastifyRequest;
   reply: HeaderSetter;
   params?: unknown;
@@ -30,6 +31,11 @@ interface WriteInput {
   body?: unknown;
   /** The keys of the operation's locks, such as `idea:7`. Database.inTurn limits the connections that wait for them. */
   turns?(actor: Actor): string[];
+  /**
+   * Returns the body to store for a repetition with the same Idempotency-Key: without secrets, which the server shows only
+   * once. By default, the server stores the whole body.
+   */
+  withoutSecret?(body: Body): Body;
   /** Work that runs before the transaction of the operation. Each of its statements runs in its own transaction. */
   prepare?(op: ReadOperation): Promise<void>;
 }
@@ -38,9 +44,9 @@ export type OperationRunner = ReturnType<typeof buildOperationRunner>;
 
 /** Builds the functions that run an operation for the token of a request, and for the user of this token. */
 export function buildOperationRunner(server: ServerDependencies) {
-  const { database, clock } = server;
+  const { audit, database, clock } = server;
 
-  function inTurn<T>(input: WriteInput, work: () => Promise<T>): Promise<T> {
+  function inTurn<T>(input: Pick<WriteInput, 'request' | 'turns'>, work: () => Promise<T>): Promise<T> {
     const keys = turnsOf(input);
     return keys.length > 0 ? database.inTurn(keys, work) : work();
   }
@@ -53,11 +59,36 @@ export function buildOperationRunner(server: ServerDependencies) {
   /**
    * Runs a write in one transaction. Of the writes with the same Idempotency-Key, only one takes effect in 24 hours.
    */
-  async function write<A extends Answer>(input: WriteInput, work: (op: WriteOperation) => Promise<A>): Promise<A> {
-    const { request, prepare } = input;
+  function write<A extends Answer>(input: WriteInput, work: (op: WriteOperation) => Promise<A>): Promise<A> {
+    const actor = actorOf(input.request);
+    return runOnce(input, ({ query }) => work({ actor, now: clock.now(), query }));
+  }
+
+  /** Runs an administrative write of a token, like `write`. */
+  function administer<A extends Answer>(
+    input: WriteInput<A['body']>,
+    work: (admin: Administration, actor: Actor) => Promise<A>,
+  ): Promise<A> {
+    const actor = actorOf(input.request);
+    const { tokenId } = admissionOf(input.request).principal;
+    const by = { by: 'token', by_user_id: actor.userId, by_token_id: tokenId } as const;
+    return runOnce(input, transaction =>
+      work(administrationIn(transaction, { audit, actor: by, now: clock.now() }), actor),
+    );
+  }
+
+  /** Reads for an administrative operation of a token, without a transaction. */
+  function readForAdministration<T>(request: FastifyRequest, work: (op: Reading, actor: Actor) => Promise<T>) {
+    return work({ db: database.db, now: clock.now() }, actorOf(request));
+  }
+
+  async function runOnce<A extends Answer>(
+    input: WriteInput<A['body']>,
+    inTransaction: (transaction: Transaction) => Promise<A>,
+  ): Promise<A> {
+    const { request, prepare, withoutSecret = body => body } = input;
     const { idempotency } = request;
     const actor = actorOf(request);
-    const inTransaction = ({ query }: Transaction) => work({ actor, now: clock.now(), query });
     if (request.storedAnswer) return replay<A>(server, input, request.storedAnswer);
     await prepare?.({ actor, ...inTurnAlone(database, turnsOf(input)) });
     if (!idempotency) return inTurn(input, () => database.transaction(inTransaction));
@@ -66,10 +97,11 @@ export function buildOperationRunner(server: ServerDependencies) {
     const key: UsedKey = { accountId: account.id, tokenId, ...idempotency };
     const outcome = await inTurn(input, () =>
       database.transaction(async transaction => {
-        const stored = await claimKey(transaction, key, clock.now());
-        if (stored) return { stored };
+        const earlier = await claimKey(transaction, key, clock.now());
+        if (earlier) return { stored: earlier };
         const answer = await inTransaction(transaction);
-        await storeAnswer(transaction, key, fingerprintOf(input), answer, clock.now());
+        const stored = { status: answer.status, body: withoutSecret(answer.body) };
+        await storeAnswer(transaction, key, fingerprintOf(input), stored, clock.now());
         return { answer };
       }),
     );
@@ -86,7 +118,14 @@ export function buildOperationRunner(server: ServerDependencies) {
     return input.request.idempotency ? write(input, work) : inTurn(input, () => read(input.request, work));
   }
 
-  return { read, write, writeOnce, linkFor: (request: FastifyRequest) => linkFor(server, request) };
+  return {
+    read,
+    readForAdministration,
+    write,
+    writeOnce,
+    administer,
+    linkFor: (request: FastifyRequest) => linkFor(server, request),
+  };
 }
 
 /** Returns a function that returns the URL of an idea on the board of the request. */
@@ -97,12 +136,14 @@ function linkFor({ config }: ServerDependencies, request: FastifyRequest): LinkT
   return ideaId => ideaUrl(config, board.slug, ideaId);
 }
 
-function turnsOf({ request, turns }: WriteInput): string[] {
+function turnsOf({ request, turns }: Pick<WriteInput, 'request' | 'turns'>): string[] {
   return turns?.(actorOf(request)) ?? [];
 }
 
+type ReplayInput = Omit<WriteInput, 'withoutSecret'>;
+
 /** Answers a repeated request with the stored answer, and no longer counts the request against the rate limit. */
-async function replay<A>(server: ServerDependencies, input: WriteInput, stored: StoredAnswer): Promise<A> {
+async function replay<A>(server: ServerDependencies, input: ReplayInput, stored: StoredAnswer): Promise<A> {
   const { request, reply } = input;
   if (!isSameRequest(input, stored)) throw new DomainError('idempotency_key_reused');
   if (request.bucketState) setRateLimitHeaders(reply, await refund(server.database, request.bucketState));
@@ -216,7 +257,7 @@ function fingerprintOf({ params, query, body }: Pick<WriteInput, 'params' | 'que
  * name the board or omit it. The stored fingerprint covers the query exactly as the client sent it, because during an
  * upgrade servers of another version compare with this fingerprint.
  */
-function isSameRequest(input: WriteInput, { fingerprint }: StoredAnswer): boolean {
+function isSameRequest(input: ReplayInput, { fingerprint }: StoredAnswer): boolean {
   const { board, ...query } = input.query as { board?: string };
   const queries: unknown[] = [input.query];
   const [own, ...others] = admissionOf(input.request).principal.boards;

@@ -10,7 +10,7 @@ export function instructionsFor({ isReadOnly }: { isReadOnly: boolean }): string
 
 const instructions = `Idea-Board hosts feedback boards. People submit ideas, vote and comment on them. Moderators tag ideas, merge duplicates and change their statuses.
 
-- Start with whoami. It lists your boards by slug, with your grant on each: read, write or moderate. You see the tools that your grants allow on at least one board.
+- Start with whoami. It lists your boards by slug, with your grant on each: read, write or moderate. You see the tools that your grants allow on at least one board, and those of your capabilities.
 - board is the slug of a board. If you have more than one board, pass it in every call.
 - id is the number of an idea: #42 is the idea with the id 42. For tag_id, get_board lists the tags with their ids.
 - A list has pages of per_page entries. While has_more is true, repeat the call with next_cursor as cursor, and without page.

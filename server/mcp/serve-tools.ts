@@ -18,9 +18,7 @@ import { isId, isMessage, isObject, type Message, type ProtocolAnswer, type Prot
 import { eraOfPlainCall, writePlainResult } from './plain-call.ts';
 import { buildToolRunner } from './run-tool.ts';
 import { readCall, type ToolCall } from './tool-call.ts';
-import { definitionsByGrant, tools } from './tools.ts';
-
-const definitions = definitionsByGrant();
+import { definitionsFor, tools } from './tools.ts';
 
 /**
  * Serves POST /api/v1/mcp. A tool call takes the same steps as a REST request: authentication and rate limits in one
@@ -46,7 +44,10 @@ export function serveTools(server: ServerDependencies, endpoints: Endpoints, usa
     }
     // Loads the SDK on demand, because it takes 13 MB of memory and a server without MCP clients does not need it.
     const { answerWithSdk } = await import('./answer-with-sdk.ts');
-    const offer = { instructions: instructionsFor({ isReadOnly }), definitions: definitions[highestGrant(principal)] };
+    // A blocked issuer may only read, so none of the tools of a capability is of use.
+    const capabilities = principal.issuer.isBlocked ? [] : principal.capabilities;
+    const definitions = definitionsFor(highestGrant(principal), capabilities);
+    const offer = { instructions: instructionsFor({ isReadOnly }), definitions };
     return answerWithSdk(offer, protocolRequest);
   }
 

@@ -1,7 +1,7 @@
 import type { Tool as ToolDefinition } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import { describeDeprecation } from '../../contract/deprecation.ts';
-import { type Grant, grants, includesGrant } from '../../contract/grants.ts';
+import { type Capability, type Grant, includesGrant } from '../../contract/grants.ts';
 import { operations } from '../../contract/index.ts';
 import type { Json } from '../../contract/openapi/json-schema.ts';
 import type { Route, RouteMetadata, ToolMetadata } from '../../contract/routes.ts';
@@ -62,13 +62,14 @@ export function buildTools(): ReadonlyMap<string, Tool> {
   return tools;
 }
 
-/** Returns, for each grant, the definitions of the tools that a token with this grant may call. */
-export function definitionsByGrant(): Record<Grant, ToolDefinition[]> {
-  const all = [...tools.values()];
-  const usableWith = (held: Grant) =>
-    all.filter(({ metadata }) => metadata.auth !== 'board' || includesGrant(held, metadata.grant));
-  const lists = grants.map(grant => [grant, usableWith(grant).map(({ definition }) => definition)]);
-  return Object.fromEntries(lists) as Record<Grant, ToolDefinition[]>;
+/** Returns the definitions of the tools that a token with this grant and these capabilities may call. */
+export function definitionsFor(held: Grant, capabilities: readonly Capability[]): ToolDefinition[] {
+  return [...tools.values()].flatMap(({ metadata, definition }) => {
+    if (metadata.auth !== 'board') return [definition];
+    const { grant, capability } = metadata;
+    const isUsable = includesGrant(held, grant) && (!capability || capabilities.includes(capability));
+    return isUsable ? [definition] : [];
+  });
 }
 
 type ObjectSchema = ToolDefinition['inputSchema'];

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { grants } from '../../contract/grants.ts';
+import { capabilities, grants } from '../../contract/grants.ts';
 import { chatKinds } from '../entities/chat-channel.ts';
 import { roles } from '../entities/membership.ts';
 import { defineEntry as entry, field, oneOf, text, whole } from './define-entry.ts';
@@ -7,12 +7,13 @@ import { defineEntry as entry, field, oneOf, text, whole } from './define-entry.
 /** The cause of an entry: an operator, a user in the pages, or the server itself. */
 const by = {
   by: oneOf(
-    ['operator', 'user', 'server'],
-    "who acted. `operator`: a person on the command line or in the operator's panel. `user`: another signed-in person. `server`: the server itself",
+    ['operator', 'user', 'token', 'server'],
+    "who acted. `operator`: a person on the command line or in the operator's panel. `user`: another signed-in person. `token`: a program with an API token. `server`: the server itself",
   ),
   by_user_id: whole(
-    'the id of the acting user; absent if `by` is `server`, or if an operator acted on the command line',
+    'the id of the acting user, or of the user who issued the acting token; absent if `by` is `server`, or if an operator acted on the command line',
   ).optional(),
+  by_token_id: whole('the id of the acting token; absent if `by` is not `token`').optional(),
 };
 
 const inAccount = { ...by, account_id: field.accountId };
@@ -185,6 +186,10 @@ export const administrationEntries = {
       .array(z.object({ board_id: z.int(), level: z.enum(grants) }))
       .readonly()
       .describe('the boards that the token can access, each with the grant of the token as `level`'),
+    capabilities: z
+      .array(z.enum(capabilities))
+      .readonly()
+      .describe('what the token can do besides the actions of its grants'),
     expires_at: z
       .string()
       .nullable()
@@ -260,7 +265,7 @@ export const administrationEntries = {
     ...ofWebhook,
     reason: oneOf(
       ['administrator', 'gone', 'failing'],
-      'the cause. `administrator`: a person disabled the webhook. `gone`: the receiver answered 410. `failing`: all deliveries failed for five days',
+      'the cause. `administrator`: a person or a program with an API token disabled the webhook. `gone`: the receiver answered 410. `failing`: all deliveries failed for five days',
     ),
   }),
   'webhook.enabled': entry('A webhook was enabled.', ofWebhook),

@@ -26,4 +26,5 @@ export type AdministrationEntryName = keyof typeof administrationEntries;
  */
 export type AuditActor =
   | { readonly by: 'operator' | 'server' }
-  | { readonly by: 'operator' | 'user'; readonly by_user_id: number };
+  | { readonly by: 'operator' | 'user'; readonly by_user_id: number }
+  | { readonly by: 'token'; readonly by_user_id: number; readonly by_token_id: number };

@@ -10,6 +10,7 @@ export const grantRefusals = [
   'agent_api_unavailable',
   'board_not_granted',
   'insufficient_scope',
+  'missing_capability',
   'token_issuer_not_moderator',
   'user_blocked',
 ] as const;

@@ -82,6 +82,9 @@ test("the client's TypeScript types of results, errors, bodies and queries equal
   >().toEqualTypeOf<true>();
   expectTypeOf<Same<declared.DeleteIdeaQuery, Query<'deleteIdea'>>>().toEqualTypeOf<true>();
   expectTypeOf<Same<declared.DeleteCommentQuery, Query<'deleteComment'>>>().toEqualTypeOf<true>();
+  expectTypeOf<Same<declared.ListWebhooksQuery, Query<'listWebhooks'>>>().toEqualTypeOf<true>();
+  expectTypeOf<Same<declared.RotateWebhookSecretQuery, Query<'rotateWebhookSecret'>>>().toEqualTypeOf<true>();
+  expectTypeOf<Same<declared.ListWebhookDeliveriesQuery, Query<'listWebhookDeliveries'>>>().toEqualTypeOf<true>();
   expectTypeOf<Same<declared.EventBody, EventBody | TestEventBody>>().toEqualTypeOf<true>();
   expectTypeOf<declared.ErrorKey>().toEqualTypeOf<ErrorKey>();
   type Details = { -readonly [K in keyof typeof errorDetails]: DetailsOf<K> };
@@ -107,10 +110,18 @@ test('the methods of the client have the expected TypeScript types', () => {
   expectTypeOf<Ideas['merge']>().returns.resolves.toEqualTypeOf<declared.Merge>();
   expectTypeOf<Ideas['unmerge']>().returns.resolves.toEqualTypeOf<declared.Merge>();
   expectTypeOf<IdeaBoard['token']['get']>().returns.resolves.toEqualTypeOf<declared.Token>();
-  const read = async ({ ideas, board, request }: IdeaBoard, query: declared.ListIdeasQuery) => {
+  type Webhooks = IdeaBoard['webhooks'];
+  expectTypeOf<Webhooks['create']>().returns.resolves.toEqualTypeOf<declared.WebhookWithSecret>();
+  expectTypeOf<Webhooks['update']>().parameter(1).toEqualTypeOf<declared.WebhookEdit>();
+  expectTypeOf<Webhooks['redeliver']>().returns.resolves.toEqualTypeOf<declared.WebhookDelivery>();
+  const read = async ({ ideas, board, webhooks, request }: IdeaBoard, query: declared.ListIdeasQuery) => {
     expectTypeOf(ideas.list(query)).toEqualTypeOf<List<declared.Idea, declared.IdeaList>>();
     expectTypeOf(ideas.comments(1, {})).toEqualTypeOf<List<declared.Comment, declared.CommentList>>();
     expectTypeOf(ideas.votes(1, {})).toEqualTypeOf<List<declared.Vote, declared.VoteList>>();
+    expectTypeOf(webhooks.list()).toEqualTypeOf<List<declared.Webhook, declared.WebhookList>>();
+    expectTypeOf(webhooks.deliveries(1, { state: 'dead' })).toEqualTypeOf<
+      List<declared.WebhookDelivery, declared.WebhookDeliveryList>
+    >();
     expectTypeOf(ideas.list().toArray({ limit: 7 })).resolves.toEqualTypeOf<declared.Idea[]>();
     expectTypeOf(ideas.get(1, { expand: ['votes'] })).toEqualTypeOf<Call<declared.ExpandedIdea>>();
     expectTypeOf(ideas.get(1)).toExtend<Call<declared.Idea>>();
@@ -123,7 +134,7 @@ test('the methods of the client have the expected TypeScript types', () => {
 });
 
 test('the result of a read with an etag has the type of the data or of notModified', () => {
-  const read = async ({ ideas, board }: IdeaBoard, etag: string | undefined) => {
+  const read = async ({ ideas, board, webhooks }: IdeaBoard, etag: string | undefined) => {
     const idea = await ideas.get(1, { etag });
     if (idea === notModified) return idea satisfies NotModified;
     expectTypeOf(idea).toEqualTypeOf<declared.ExpandedIdea>();
@@ -131,6 +142,8 @@ test('the result of a read with an etag has the type of the data or of notModifi
     expectTypeOf(await ideas.comments(1, {}, { etag })).toEqualTypeOf<declared.CommentList | NotModified>();
     expectTypeOf(await ideas.votes(1, {}, { etag })).toEqualTypeOf<declared.VoteList | NotModified>();
     expectTypeOf(await board.get({ etag })).toEqualTypeOf<declared.BoardDetails | NotModified>();
+    expectTypeOf(await webhooks.list({}, { etag })).toEqualTypeOf<declared.WebhookList | NotModified>();
+    expectTypeOf(await webhooks.get(1, { etag })).toEqualTypeOf<declared.Webhook | NotModified>();
     // The server sends no ETag with the token.
     expectTypeOf<IdeaBoard['token']['get']>().parameter(0).toEqualTypeOf<CallOptions | undefined>();
   };

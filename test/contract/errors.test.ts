@@ -29,6 +29,7 @@ const decided = {
   user_blocked: 403,
   origin_not_allowed: 403,
   not_author: 403,
+  missing_capability: 403,
   not_found: 404,
   method_not_allowed: 405,
   request_timeout: 408,
@@ -43,6 +44,8 @@ const decided = {
   validation_failed: 422,
   invalid_tag: 422,
   too_many_tags: 422,
+  too_many_webhooks: 422,
+  webhook_disabled: 422,
   consecutive_comment: 422,
   change_window_closed: 422,
   idea_in_use: 422,
@@ -126,7 +129,10 @@ describe.each(Object.entries(contract))('%s', (_operationId, route) => {
     if (metadata.auth === 'board') {
       expected.push('board_required', 'board_not_granted', 'insufficient_scope');
       if (metadata.bucket === 'apitoken:write') expected.push('user_blocked', 'malformed_json', 'payload_too_large');
-      if (metadata.bucket === 'apitoken:write') expected.push('unsupported_media_type', 'board_frozen');
+      if (metadata.bucket === 'apitoken:write') expected.push('unsupported_media_type');
+      // A frozen board accepts changes of its webhooks.
+      if (metadata.capability) expected.push('missing_capability');
+      else if (metadata.bucket === 'apitoken:write') expected.push('board_frozen');
       if (metadata.grant === 'moderate') expected.push('token_issuer_not_moderator');
     }
     if (route.method === 'POST' && metadata.auth !== 'tools')

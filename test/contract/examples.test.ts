@@ -220,6 +220,21 @@ describe('a server with the board of the examples', () => {
     );
   };
 
+  /** Creates the webhook of the examples and its delivery again. */
+  const renewWebhook = () =>
+    server.sql(
+      `with gone as (delete from webhook_endpoints where account_id = $1), event as (
+        insert into events (account_id, type, data, body, occurred_at)
+        values ($1, 'webhook.test', '{}', '{"type":"webhook.test"}', now()) returning id
+      ), webhook as (
+        insert into webhook_endpoints (id, account_id, board_id, url, secret) overriding system value
+        values ($3, $1, $2, 'https://hooks.example.com/ideas', 'sealed')
+      )
+      insert into webhook_deliveries (id, account_id, endpoint_id, event_id) overriding system value
+      select $4, $1, $3, event.id from event`,
+      [world.accountId, world.boardId, 9, 1041],
+    );
+
   const lineOf = (documented: DocumentedOperation, query: Record<string, string>) => {
     const ids = parametersIn('path', documented);
     const path = documented.path.replace(/\{(\w+)\}/g, (_, name: string) => ids[name]);
@@ -230,6 +245,7 @@ describe('a server with the board of the examples', () => {
   test.each(authenticated)('the server accepts the example requests of the operation $id', async documented => {
     const { operation } = documented;
     await renew();
+    if (documented.path.includes('/webhooks')) await renewWebhook();
     const bodies = operation.requestBody ? Object.values(examplesOf(operation.requestBody)) : [{ value: undefined }];
     for (const [number, { value: json }] of bodies.entries()) {
       const headers = parametersIn('header', documented);
@@ -259,7 +275,7 @@ describe('a server with the board of the examples', () => {
       const isQueryRequired = documented.id === 'findSimilarIdeas';
       const answer = await request(server, lineOf(documented, isBody || isQueryRequired ? {} : unknown), {
         token,
-        json: isBody ? (documented.id === 'editIdea' ? unknown : {}) : undefined,
+        json: isBody ? (['editIdea', 'updateWebhook'].includes(documented.id) ? unknown : {}) : undefined,
       });
       expect(answer.body).toEqual(examplesOf(operation.responses[422]).validation_failed?.value);
     },

@@ -4,7 +4,8 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import type { z } from 'zod';
 import { contract } from '../../contract/index.ts';
 import type { Route, RouteMetadata } from '../../contract/routes.ts';
-import { createWorld, insertIdea, issueToken } from '../helpers/fixtures.ts';
+import { createWorld, issueToken } from '../helpers/fixtures.ts';
+import { createTargets } from '../helpers/operations.ts';
 import { collectRoutes } from '../helpers/registered-routes.ts';
 import { request } from '../helpers/request.ts';
 import { startServer, type TestServer } from '../helpers/server.ts';
@@ -108,15 +109,20 @@ describe.each(documented)('the operation $method $path', operation => {
 describe('documented routes over HTTP', () => {
   let token: string;
   let ideaId: number;
+  let webhookId: number;
 
   beforeAll(async () => {
     const world = await createWorld(server);
     token = (await issueToken(server, world, 'moderate')).token;
-    ideaId = await insertIdea(server, world);
+    ({ ideaId, webhookId } = await createTargets(server, world));
   });
 
   const pathOf = (operation: Operation) =>
-    operation.path.replace(':id', String(ideaId)).replace(/:(tag|comment)Id/, '1');
+    operation.path
+      .replace(':id', String(ideaId))
+      .replace(/:(tag|comment)Id/, '1')
+      .replace(':webhookId', String(webhookId))
+      .replace(':deliveryId', '1');
 
   test.each(documented)('$method $path requires a token exactly if the OpenAPI document says so', async operation => {
     const answer = await request(server, `${operation.method} ${pathOf(operation)}`);

@@ -63,6 +63,19 @@ async function createFuzzWorld(): Promise<FuzzWorld> {
     const id = await insertIdea(server, open);
     comments.push({ id, commentId: await insertComment(server, open, id) });
   }
+  const webhooks = await server.sql<FuzzWorld['webhooks'][number]>(
+    `with webhook as (
+      insert into webhook_endpoints (account_id, board_id, url, secret)
+      select $1, $2, 'https://hooks.example.com/' || n, 'sealed' from generate_series(1, 60) n returning id
+    ), event as (
+      insert into events (account_id, type, data, body, occurred_at)
+      values ($1, 'webhook.test', '{}', '{"type":"webhook.test"}', now()) returning id
+    )
+    insert into webhook_deliveries (account_id, endpoint_id, event_id, state, finished_at)
+    select $1, webhook.id, event.id, 'dead', now() from webhook cross join event
+    returning endpoint_id as "webhookId", id as "deliveryId"`,
+    [open.accountId, open.boardId],
+  );
   maxIdeaId = await insertIdea(server, stranger);
   maxTagId = await createTag(server, stranger.accountId, stranger.boardId);
 
@@ -106,6 +119,7 @@ async function createFuzzWorld(): Promise<FuzzWorld> {
     maxTagId: maxTagId + 2,
     cursors,
     comments,
+    webhooks,
   };
 }
 

@@ -67,6 +67,8 @@ export interface FuzzWorld {
   cursors: string[];
   /** Comments of the first board, each with its idea. */
   comments: { id: number; commentId: number }[];
+  /** Webhooks of the first board, each with one of its deliveries. */
+  webhooks: { webhookId: number; deliveryId: number }[];
 }
 
 /** Returns the request with the given number. The request depends only on the three arguments. */
@@ -164,6 +166,8 @@ class RequestMaker {
       return Array.from({ length: random.integer(1, Math.min(maxItems, 5)) }, () => this.value(items, name));
     }
     if (schema.format === 'date-time') return this.time();
+    if (schema.type === 'boolean') return random.chance(0.5);
+    if (name === 'url') return `https://hooks.example.com/${random.integer(1, 1_000)}`;
     if (name === 'status' || name === 'status_key') return random.pick(this.world.statusKeys);
     return this.text(schema.minLength ?? 0, schema.maxLength ?? 100);
   }
@@ -186,11 +190,11 @@ class RequestMaker {
     return random.chance(0.3) ? time.replace('.000Z', random.pick(['Z', '+02:00', '.123456-11:30'])) : time;
   }
 
-  /** Replaces the parameters of a path. The comment in a path belongs to the idea in the path. */
+  /** Replaces the parameters of a path. A comment belongs to the idea in the path, and a delivery to the webhook. */
   private fill(path: string): string {
-    const ids: Partial<Record<string, number>> = path.includes('{commentId}')
-      ? this.random.pick(this.world.comments)
-      : {};
+    const { comments, webhooks } = this.world;
+    const known = path.includes('{commentId}') ? comments : path.includes('{webhookId}') ? webhooks : [{}];
+    const ids: Partial<Record<string, number>> = this.random.pick<object>(known);
     return path.replace(/\{(\w+)\}/g, (_, name: string) => String(ids[name] ?? this.id(name)));
   }
 

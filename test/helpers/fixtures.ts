@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { Grant } from '../../contract/grants.ts';
+import { type Capability, capabilities, type Grant } from '../../contract/grants.ts';
 import { type StatusCategory, statusOfCategory } from '../../contract/status.ts';
 import type { Transaction } from '../../server/database/database.ts';
 import { insertToken } from '../../server/domain/tokens/change-tokens.ts';
@@ -125,7 +125,14 @@ export async function issueToken(
   { database }: Db,
   world: World,
   grant: Grant | Record<number, Grant>,
-  options: { issuerId?: number; expiresAt?: Date; name?: string; isUnused?: boolean } = {},
+  options: {
+    issuerId?: number;
+    expiresAt?: Date;
+    name?: string;
+    isUnused?: boolean;
+    /** By default, a token with the grant moderate has every capability, and other tokens have none. */
+    capabilities?: readonly Capability[];
+  } = {},
 ): Promise<{ token: string; id: number }> {
   const grants = typeof grant === 'string' ? { [world.boardId]: grant } : grant;
   const { token, plaintext } = await database.transaction(async transaction => {
@@ -133,6 +140,7 @@ export async function issueToken(
       accountId: world.accountId,
       issuerId: options.issuerId ?? world.ownerId,
       name: options.name ?? 'A token',
+      capabilities: options.capabilities ?? (Object.values(grants).includes('moderate') ? capabilities : []),
       boards: Object.entries(grants).map(([boardId, level]) => ({ boardId: Number(boardId), grant: level })),
       ...(options.expiresAt ? { expiresAt: options.expiresAt } : {}),
     });

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import type { OperationId } from '../../contract/index.ts';
 import { testClock } from '../helpers/clock.ts';
 import { createWorld, issueToken, type World } from '../helpers/fixtures.ts';
-import { createTargets, ideaOf, reads, requestOf, type Targets, writes } from '../helpers/operations.ts';
+import { contentWrites, createTargets, ideaOf, reads, requestOf, type Targets } from '../helpers/operations.ts';
 import { request } from '../helpers/request.ts';
 import { startServerForFile, startServerForTest } from '../helpers/server.ts';
 
@@ -140,7 +140,7 @@ const statusesAfter: Partial<Record<OperationId, number[]>> = {
 };
 
 test('after a write has changed the answer to a read request, a read request with the old ETag gets 200 instead of 304', async () => {
-  for (const operation of writes) {
+  for (const operation of contentWrites) {
     const fresh = await createTargets(server, world);
     const { line, json } = requestOf(operation, fresh);
     const lists = ['GET /api/v1/ideas', `GET /api/v1/ideas/${fresh[ideaOf(operation)]}`];

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { eventTypes } from '../../contract/events.ts';
+import { capabilities } from '../../contract/grants.ts';
 import { maxBoardsOfToken, maxStatusesOfBoard, maxTagsOfBoard, maxTagsOfIdea } from '../../contract/limits.ts';
 import { addTag } from '../../server/domain/tags/board-tags.ts';
 import { createToken } from '../../server/domain/tokens/change-tokens.ts';
@@ -30,6 +32,9 @@ let tagIds: number[];
 let ideaIds: number[];
 let commentedId: number;
 let commentId: number;
+let webhookId: number;
+let deliveryId: number;
+const webhookUrl = `https://hooks.example.com/${'x'.repeat(1_970)}`;
 
 /** Fills an account with the largest data that the API and the pages accept. */
 beforeAll(async () => {
@@ -77,6 +82,7 @@ beforeAll(async () => {
       issuerId,
       name: quotes(100),
       boards: boards.map(boardId => ({ boardId, grant: 'moderate' })),
+      capabilities,
     }),
   );
   token = plaintext;
@@ -107,6 +113,16 @@ beforeAll(async () => {
     await rest(`POST /api/v1/ideas/${commentedId}/vote`, { value: 'up' }, voter.token);
   }
   await server.sql('update ideas set up_count = 2000000000 where board_id = $1', [world.boardId]);
+  for (let n = 0; n < 22; n++) {
+    const input = { url: webhookUrl, description: quotes(200), event_types: eventTypes };
+    webhookId = (await rest('POST /api/v1/webhooks', input)).id;
+  }
+  for (let n = 0; n < 22; n++) deliveryId = (await rest(`POST /api/v1/webhooks/${webhookId}/test`, undefined)).id;
+  await server.sql(
+    `insert into webhook_attempts (account_id, delivery_id, attempted_at, duration_ms, error)
+    select account_id, id, now(), 10000, $1 from webhook_deliveries`,
+    [quotes(300)],
+  );
 });
 afterAll(() => server.close());
 
@@ -160,6 +176,15 @@ const calls: Record<string, [least: number, args: () => Record<string, unknown>]
   mergeIdea: [44_000, () => ({ id: ideaIds[5], target_id: ideaIds[6] })],
   unmergeIdea: [44_000, () => ({ id: ideaIds[5] })],
   getToken: [35_000, () => ({})],
+  listWebhooks: [40_000, () => ({})],
+  getWebhook: [2_000, () => ({ webhook_id: webhookId })],
+  createWebhook: [2_000, () => ({ url: webhookUrl, description: quotes(200) })],
+  updateWebhook: [2_000, () => ({ webhook_id: webhookId, description: quotes(199) })],
+  rotateWebhookSecret: [2_000, () => ({ webhook_id: webhookId })],
+  testWebhook: [200, () => ({ webhook_id: webhookId })],
+  listWebhookDeliveries: [4_000, () => ({ webhook_id: webhookId })],
+  redeliverWebhookDelivery: [200, () => ({ webhook_id: webhookId, delivery_id: deliveryId })],
+  deleteWebhook: [20, () => ({ webhook_id: webhookId - 1 })],
 };
 
 describe('the answer of a tool', () => {

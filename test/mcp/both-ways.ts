@@ -100,13 +100,16 @@ function withoutFields(body: unknown) {
   return { error: { ...error, issues } };
 }
 
-/** Masks times and UUIDs, because some times come from the database and the ids of events are random. */
+/** Masks times, UUIDs and secrets, because some times come from the database, and ids of events and secrets are random. */
 export function masked(value: unknown): unknown {
   const text = JSON.stringify(value) ?? 'null';
   return JSON.parse(
     text
       .replace(/\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(Z|\+00(:00)?)?/g, 'a time')
-      .replace(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, 'an id'),
+      .replace(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, 'an id')
+      .replace(/whsec_[\w+/=]+/g, 'a secret')
+      // The encrypted secret of a webhook begins with the version of its format.
+      .replace(/\\\\x01[0-9a-f]{50,}/g, 'an encrypted secret'),
   );
 }
 

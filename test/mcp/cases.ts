@@ -141,6 +141,15 @@ const inputs: Record<string, (targets: Targets) => Partial<Given>> = {
   removeIdeaTag: ({ ideaId, assignedTagId }) => ({ params: { id: ideaId, tagId: assignedTagId } }),
   mergeIdea: ({ ideaId, targetId }) => ({ params: { id: ideaId }, body: { target_id: targetId } }),
   unmergeIdea: ({ mergedId }) => ({ params: { id: mergedId } }),
+  listWebhooks: () => ({ query: { per_page: 2, page: 1 } }),
+  getWebhook: ({ webhookId }) => ({ params: { webhookId } }),
+  createWebhook: () => ({ body: { url: 'https://hooks.example.com/ideas' } }),
+  updateWebhook: ({ webhookId }) => ({ params: { webhookId }, body: { description: 'A better description' } }),
+  deleteWebhook: ({ spareWebhookId }) => ({ params: { webhookId: spareWebhookId } }),
+  rotateWebhookSecret: ({ webhookId }) => ({ params: { webhookId }, query: { overlap_hours: 2 } }),
+  testWebhook: ({ webhookId }) => ({ params: { webhookId } }),
+  listWebhookDeliveries: ({ webhookId }) => ({ params: { webhookId }, query: { state: 'dead' } }),
+  redeliverWebhookDelivery: ({ webhookId, deliveryId }) => ({ params: { webhookId, deliveryId } }),
 };
 
 const ofBoard = (assignment: string) => ({
@@ -216,7 +225,20 @@ const conditions: { [Key in ErrorKey]?: Condition } = {
     given: (given, _, { id }) =>
       id === 'findSimilarIdeas'
         ? { ...given, query: { of: 999_999_999 } }
-        : { ...given, params: { ...given.params, id: 999_999_999 } },
+        : {
+            ...given,
+            params: { ...given.params, ['webhookId' in given.params ? 'webhookId' : 'id']: 999_999_999 },
+          },
+  },
+  missing_capability: { sql: ({ tokenId }) => `update api_tokens set capabilities = '{}' where id = ${tokenId};` },
+  too_many_webhooks: {
+    sql: ({ accountId }) => `
+      insert into webhook_endpoints (account_id, url, secret)
+      select ${accountId}, 'https://hooks.example.com/' || n, 'sealed' from generate_series(1, 99) n;`,
+  },
+  webhook_disabled: {
+    sql: ({ webhookId }) => `
+      update webhook_endpoints set disabled_at = now(), disabled_reason = 'For a test' where id = ${webhookId};`,
   },
   similar_ideas: {
     sql: ({ ideaId }) => `update ideas set title = 'Dark mode' where id = ${ideaId};`,
@@ -285,6 +307,7 @@ const otherBodies: Record<string, (targets: Targets) => Record<string, unknown>>
   setIdeaStatus: () => ({ status: 'done' }),
   addIdeaTag: ({ assignedTagId }) => ({ tag_id: assignedTagId }),
   mergeIdea: ({ mergedId }) => ({ target_id: mergedId }),
+  createWebhook: () => ({ description: 'Another webhook' }),
 };
 
 /**

@@ -26,10 +26,10 @@ const dying = `
   end $$;`;
 
 /**
- * Hides three tables. Every operation on a board reads one of them. The check of the token, which comes before the
+ * Hides four tables. Every operation on a board reads one of them. The check of the token, which comes before the
  * operation, reads none of them.
  */
-const tables = ['ideas', 'statuses', 'event_positions'];
+const tables = ['ideas', 'statuses', 'event_positions', 'webhook_endpoints'];
 const hidden = tables.map(name => `alter table ${name} rename to hidden_${name};`).join(' ');
 const shown = tables.map(name => `alter table hidden_${name} rename to ${name};`).join(' ');
 
@@ -53,6 +53,7 @@ export const faults: Fault[] = [
     key: 'service_unavailable',
     breaks: `${dying} ${hidden}
       create view ideas as select * from hidden_ideas where die();
+      create view webhook_endpoints as select * from hidden_webhook_endpoints where die();
       create view statuses as select * from hidden_statuses where die();
       -- The table is empty, so its rows cannot call the function.
       create view event_positions as select hidden.* from die() as d left join hidden_event_positions hidden on d;`,

@@ -244,6 +244,7 @@ describe('the list of the tools', () => {
     for (const tool of body.result.tools) {
       const operation = tools.find(({ metadata }) => metadata.tool.name === tool.name);
       const isRead = operation?.route.method === 'GET';
+      const withoutText = ['test_webhook', 'delete_webhook', 'list_webhook_deliveries', 'redeliver_webhook_delivery'];
       expect(tool.description.length, tool.name).toBeGreaterThan(100);
       const effects = {
         destructiveHint: operation?.metadata.tool.isDestructive,
@@ -252,13 +253,25 @@ describe('the list of the tools', () => {
       expect(tool.annotations).toEqual({
         readOnlyHint: isRead,
         ...(isRead ? {} : effects),
-        openWorldHint: !['whoami', 'get_board', 'vote_idea', 'delete_idea', 'delete_comment'].includes(tool.name),
+        openWorldHint: !['whoami', 'get_board', 'vote_idea', 'delete_idea', 'delete_comment', ...withoutText].includes(
+          tool.name,
+        ),
       });
       expect(tool.inputSchema).toMatchObject({ type: 'object', additionalProperties: false });
       if (tool.name !== 'whoami') expect(tool.inputSchema.properties.board.type).toBe('string');
       for (const [name, schema] of Object.entries<{ description?: string }>(tool.inputSchema.properties)) {
         // The instructions explain ids, boards and pages once for all tools.
-        const isExplained = ['id', 'tag_id', 'comment_id', 'board', 'page', 'per_page', 'cursor'].includes(name);
+        const isExplained = [
+          'id',
+          'tag_id',
+          'comment_id',
+          'webhook_id',
+          'delivery_id',
+          'board',
+          'page',
+          'per_page',
+          'cursor',
+        ].includes(name);
         if (!isExplained) expect(schema.description ?? schema, `${tool.name} ${name}`).toMatch(/\w/);
       }
       // Tools may return additional fields in later releases of v1.

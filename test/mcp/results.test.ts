@@ -30,6 +30,7 @@ const texts: Record<string, string[]> = {
   list_events: ['idea.title', 'idea.body', 'idea.author.name', 'reply.body', 'reply.author.name']
     .concat(['target.title', 'target.body', 'target.author.name', 'comment.body', 'comment.author.name', 'reason'])
     .map(path => `data[].event.data.${path}`),
+  list_webhooks: ['data[].description'],
   comment_on_idea: ['body', 'author.name'],
   edit_comment: ['body', 'author.name'],
   get_idea: [
@@ -42,6 +43,9 @@ const texts: Record<string, string[]> = {
     'votes.data[].voter.issuer.name',
   ],
 };
+for (const name of ['get_webhook', 'create_webhook', 'update_webhook', 'rotate_webhook_secret']) {
+  texts[name] = ['description'];
+}
 for (const name of ['create_idea', 'edit_idea', 'set_idea_status', 'add_idea_tag', 'remove_idea_tag']) {
   texts[name] = ['title', 'body', 'author.name'];
 }

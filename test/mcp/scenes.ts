@@ -20,6 +20,9 @@ export interface Scene {
   spareId: number;
   commentedId: number;
   commentId: number;
+  webhookId: number;
+  spareWebhookId: number;
+  deliveryId: number;
 }
 
 const secret = 'A'.repeat(43);
@@ -45,6 +48,9 @@ export function sceneOf(n: number): Scene {
     spareId: base,
     commentedId: base,
     commentId: base,
+    webhookId: base,
+    spareWebhookId: base,
+    deliveryId: base,
   };
 }
 
@@ -60,7 +66,7 @@ export function makeScene(scene: Scene, grant: Grant): string {
     insert into accounts (id, slug, name) overriding system value values (${accountId}, 'of-${boardSlug}', 'An account');
     insert into users (id, email, name) overriding system value
     values (${issuerId}, '${boardSlug}@example.com', 'Ada'), (${otherUserId}, 'other-${boardSlug}@example.com', 'Bea');
-    insert into memberships (account_id, user_id, role) values (${accountId}, ${issuerId}, 'moderator');
+    insert into memberships (account_id, user_id, role) values (${accountId}, ${issuerId}, 'admin');
     insert into boards (id, account_id, slug, name) overriding system value
     values (${boardId}, ${accountId}, '${boardSlug}', 'A board'), (${otherBoardId}, ${accountId}, 'other', 'Another');
     insert into statuses (id, account_id, board_id, key, category, label, position) overriding system value
@@ -70,8 +76,8 @@ export function makeScene(scene: Scene, grant: Grant): string {
     values (${scene.tagId}, ${accountId}, ${boardId}, 'a', '#0f766e'),
       (${scene.assignedTagId}, ${accountId}, ${boardId}, 'b', '#0f766e');
     insert into voters (id, account_id) overriding system value values (${tokenId}, ${accountId});
-    insert into api_tokens (id, account_id, issuer_id, voter_id, name, secret_hash) overriding system value
-    values (${tokenId}, ${accountId}, ${issuerId}, ${tokenId}, 'A token', '\\x${secretHash}');
+    insert into api_tokens (id, account_id, issuer_id, voter_id, name, secret_hash, capabilities) overriding system value
+    values (${tokenId}, ${accountId}, ${issuerId}, ${tokenId}, 'A token', '\\x${secretHash}', '{manage_webhooks}');
     insert into api_token_boards (account_id, token_id, board_id, level)
     values (${accountId}, ${tokenId}, ${boardId}, '${grant}');
     ${idea(ideaId, 'The idea')} ${idea(targetId, 'The target')} ${idea(mergedId, 'Merged', String(targetId))}
@@ -79,5 +85,13 @@ export function makeScene(scene: Scene, grant: Grant): string {
     values (${scene.commentId}, ${accountId}, ${ideaId}, ${otherUserId}, 'The comment');
     update ideas set comment_count = 1 where id = ${ideaId};
     insert into merges (account_id, source_id, target_id) values (${accountId}, ${mergedId}, ${targetId});
-    insert into idea_tags (idea_id, tag_id, account_id) values (${ideaId}, ${scene.assignedTagId}, ${accountId});`;
+    insert into idea_tags (idea_id, tag_id, account_id) values (${ideaId}, ${scene.assignedTagId}, ${accountId});
+    insert into webhook_endpoints (id, account_id, board_id, url, secret, event_types) overriding system value
+    values (${scene.webhookId}, ${accountId}, ${boardId}, 'https://hooks.example.com/', 'sealed', '{idea.unmerged}');
+    with event as (
+      insert into events (account_id, type, data, body, occurred_at)
+      values (${accountId}, 'webhook.test', '{}', '{"type":"webhook.test"}', now()) returning id
+    )
+    insert into webhook_deliveries (id, account_id, endpoint_id, event_id, state, finished_at) overriding system value
+    select ${scene.deliveryId}, ${accountId}, ${scene.webhookId}, id, 'dead', now() from event;`;
 }

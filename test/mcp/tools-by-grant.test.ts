@@ -6,10 +6,11 @@ import { startServerForFile } from '../helpers/server.ts';
 import { callTool, envelope, modernHeaders } from './call-tool.ts';
 import { tools } from './cases.ts';
 
-/** The names of the tools whose operation needs this grant. whoami needs only a token. */
+/** The names of the tools whose operation needs this grant and no capability. whoami needs only a token. */
 const toolsFor = (grant: Grant) =>
   tools
     .filter(({ metadata }) => (metadata.auth === 'board' ? metadata.grant : 'read') === grant)
+    .filter(({ metadata }) => metadata.auth !== 'board' || !metadata.capability)
     .map(({ metadata }) => metadata.tool.name);
 const [reading, writing, moderating] = (['read', 'write', 'moderate'] as const).map(toolsFor) as [
   string[],
@@ -41,8 +42,22 @@ describe('the list of tools', () => {
     ['write', [...reading, ...writing]],
     ['moderate', [...reading, ...writing, ...moderating]],
   ] as const)('a token with the grant %s sees exactly the MCP tools that it can use', async (grant, names) => {
-    const { token } = await issueToken(server, world, grant);
+    const { token } = await issueToken(server, world, grant, { capabilities: [] });
     for (const era of ['legacy', 'modern']) expect(await listed(token, { era })).toEqual([...names].sort());
+  });
+
+  test('a token with the capability manage_webhooks and the grant read also sees the MCP tools for webhooks, except while its issuer is no admin or is blocked', async () => {
+    const issuerId = await createMember(server, world.accountId, 'admin');
+    const { token } = await issueToken(server, world, 'read', { issuerId, capabilities: ['manage_webhooks'] });
+    const managing = tools.filter(({ metadata }) => metadata.auth === 'board' && metadata.capability);
+    expect(managing).toHaveLength(9);
+    const all = [...reading, ...managing.map(({ metadata }) => metadata.tool.name)].sort();
+    for (const era of ['legacy', 'modern']) expect(await listed(token, { era })).toEqual(all);
+    await server.sql(`update memberships set role = 'moderator' where user_id = $1`, [issuerId]);
+    expect(await listed(token)).toEqual([...reading].sort());
+    await server.sql(`update memberships set role = 'admin' where user_id = $1`, [issuerId]);
+    await server.sql('insert into user_blocks (account_id, user_id) values ($1, $2)', [world.accountId, issuerId]);
+    expect(await listed(token)).toEqual([...reading].sort());
   });
 
   test('a token with different grants on two boards sees the MCP tools of both grants', async () => {
@@ -52,7 +67,7 @@ describe('the list of tools', () => {
   });
 
   test('after the grant of a token is lowered to read, its next list of MCP tools has only the tools that read', async () => {
-    const { token, id } = await issueToken(server, world, 'moderate');
+    const { token, id } = await issueToken(server, world, 'moderate', { capabilities: [] });
     expect(await listed(token)).toContain('merge_ideas');
     await server.sql(`update api_token_boards set level = 'read' where token_id = $1`, [id]);
     expect(await listed(token)).toEqual([...reading].sort());

@@ -1,4 +1,4 @@
-import { type Grant, grants } from '../../../contract/grants.ts';
+import { type Capability, capabilities, type Grant, grants } from '../../../contract/grants.ts';
 import { AdministrationError } from '../../domain/administration.ts';
 import type { NamedBoard } from '../../domain/boards/list-boards.ts';
 import { optionsOf } from '../../pages/shell/choices.ts';
@@ -18,15 +18,21 @@ export function readTokenForm(body: unknown) {
   return {
     name: fieldOf(body, 'name'),
     expiresOn: fieldOf(body, 'expires_on'),
+    capabilities: capabilities.filter(one => fieldOf(body, fieldOfCapability(one)) !== ''),
     grantOn: (boardId: number) => fieldOf(body, fieldOfBoard(boardId)),
   };
 }
 
-export function formOf({ name, expiresOn, grantOn }: GivenToken, boards: NamedBoard[]) {
+export function formOf({ name, expiresOn, capabilities: chosen, grantOn }: GivenToken, boards: NamedBoard[]) {
   const labels = grants.map(grant => [grant, t(`tokens.grants.${grant}`)] as const);
   return {
     name,
     expiresOn,
+    capabilities: capabilities.map(one => ({
+      field: fieldOfCapability(one),
+      label: t(`tokens.capabilities.${one}`),
+      isChosen: chosen.includes(one),
+    })),
     boards: boards.map(board => ({
       field: fieldOfBoard(board.id),
       name: shownName(board.name),
@@ -53,6 +59,10 @@ export function expiryOf({ expiresOn }: GivenToken): Date | null {
   const day = /^\d{4}-\d{2}-\d{2}$/.test(expiresOn) ? Date.parse(`${expiresOn}T00:00:00Z`) : Number.NaN;
   if (Number.isNaN(day)) throw new AdministrationError('invalid', t('tokens.form.invalid_day'));
   return new Date(day + dayMs);
+}
+
+function fieldOfCapability(capability: Capability): string {
+  return `capability_${capability}`;
 }
 
 function fieldOfBoard(boardId: number): string {

@@ -63,7 +63,14 @@ async function create(visit: Visit) {
   const { plaintext, listing } = await visit.administer(async admin => {
     await requireFirst(admin, visit.request.body);
     const boards = grantsOf(given, await listBoardNames(admin, accountId));
-    const wanted = { accountId, issuerId: visit.user.id, name: given.name, boards, expiresAt: expiryOf(given) };
+    const wanted = {
+      accountId,
+      issuerId: visit.user.id,
+      name: given.name,
+      boards,
+      capabilities: given.capabilities,
+      expiresAt: expiryOf(given),
+    };
     const { token, plaintext } = await createToken(admin, wanted, config.PLANS_WITHOUT_AGENT_API);
     return { plaintext, listing: await readToken(admin, accountId, token.id) };
   });
@@ -129,6 +136,7 @@ function presentToken(visit: Visit, token: TokenListing) {
     name: shownName(token.name),
     kind: token.kind === 'oauth' ? 'OAuth' : 'API',
     boards: token.boards,
+    capabilities: token.capabilities.map(one => t(`tokens.capabilities.${one}`)),
     // Shows no e-mail address for the placeholder of deleted users, because the placeholder has none.
     issuer: token.issuer ?? t('tokens.facts.deleted_user'),
     state: { label: t(`tokens.states.${token.state}`), chip: chips[token.state] },

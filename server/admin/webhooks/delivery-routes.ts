@@ -1,6 +1,7 @@
+import { maxPendingCounted } from '../../../contract/limits.ts';
 import { AdministrationError } from '../../domain/administration.ts';
 import { listDeliveryPage, readDelivery } from '../../domain/webhooks/list-deliveries.ts';
-import { mostPendingCounted, readWebhook } from '../../domain/webhooks/list-webhooks.ts';
+import { readWebhook } from '../../domain/webhooks/list-webhooks.ts';
 import { redeliver, redeliverDeadSince } from '../../domain/webhooks/queue-deliveries.ts';
 import type { Problem } from '../../pages/shell/form.ts';
 import type { Route, Visit } from '../../pages/shell/visit.ts';
@@ -51,7 +52,7 @@ async function showDelivery(visit: Visit) {
   const before = visit.number('before');
   const found = { accountId: visit.account.id, endpointId: id, deliveryId };
   const { webhook, delivery, attempts } = await visit.administer(async admin => ({
-    webhook: await readWebhook(admin, visit.account.id, id, mostPendingCounted),
+    webhook: await readWebhook(admin, visit.account.id, id, maxPendingCounted),
     ...(await readDelivery(admin, found, { before, limit: attemptsPerPage }, visit.server.config)),
   }));
   const path = `/admin/webhooks/${id}/deliveries/${deliveryId}`;
@@ -70,7 +71,7 @@ async function showLog(visit: Visit, problem?: Problem) {
   const state = deliveryStates.find(one => one === visit.parameter('state'));
   const before = visit.number('before');
   const { webhook, page } = await visit.administer(async admin => ({
-    webhook: await readWebhook(admin, visit.account.id, id, mostPendingCounted),
+    webhook: await readWebhook(admin, visit.account.id, id, maxPendingCounted),
     page: await listDeliveryPage(admin, visit.account.id, id, { state, before, limit: deliveriesPerPage }),
   }));
   const path = `/admin/webhooks/${id}/deliveries`;

@@ -1,5 +1,6 @@
 import { eventTypes } from '../../../contract/events.ts';
-import { mostPendingCounted, type WebhookListing } from '../../domain/webhooks/list-webhooks.ts';
+import { maxPendingCounted } from '../../../contract/limits.ts';
+import type { WebhookListing } from '../../domain/webhooks/list-webhooks.ts';
 import { showStored, showTime } from '../../pages/shell/show.ts';
 import type { Visit } from '../../pages/shell/visit.ts';
 import { presentWebhookState } from '../../pages/shell/webhook-state.ts';
@@ -20,14 +21,15 @@ export function presentWebhook(webhook: WebhookListing) {
     url,
     description: shortLine(webhook.description, 200, ''),
     board: webhook.board ?? undefined,
+    token: webhook.token ?? undefined,
     events: webhook.event_types,
     isDisabled: webhook.state === 'disabled',
     ...presentWebhookState(webhook),
     previousSecretUntil: showStored(webhook.previous_secret_expires_at),
     pending:
-      pending < mostPendingCounted
+      pending < maxPendingCounted
         ? String(pending)
-        : t('webhooks.facts.pending_or_more', { number: mostPendingCounted }),
+        : t('webhooks.facts.pending_or_more', { number: maxPendingCounted }),
     created: showTime(new Date(webhook.created_at)),
   };
 }

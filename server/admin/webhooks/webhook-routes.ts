@@ -1,3 +1,4 @@
+import { defaultOverlapHours, maxOverlapHours, maxPendingCounted } from '../../../contract/limits.ts';
 import type { ServerDependencies } from '../../dependencies.ts';
 import type { Administration } from '../../domain/administration.ts';
 import { listBoardNames } from '../../domain/boards/list-boards.ts';
@@ -5,21 +6,14 @@ import { buildSecretBox } from '../../domain/secret-box.ts';
 import { storedReason } from '../../domain/webhooks/disabled-reason.ts';
 import {
   createWebhook,
-  defaultOverlapHours,
   deleteWebhook,
   disableWebhook,
   enableWebhook,
-  maxOverlapHours,
   requireWebhook,
   rotateWebhookSecret,
   updateWebhook,
 } from '../../domain/webhooks/edit-webhook.ts';
-import {
-  listWebhookPage,
-  mostPendingCounted,
-  readWebhook,
-  type WebhookListing,
-} from '../../domain/webhooks/list-webhooks.ts';
+import { listWebhookPage, readWebhook, type WebhookListing } from '../../domain/webhooks/list-webhooks.ts';
 import { sendTestEvent } from '../../domain/webhooks/queue-deliveries.ts';
 import { buildAddressGuard } from '../../outgoing/address-guard.ts';
 import { newFormId, type Problem, requireFirst } from '../../pages/shell/form.ts';
@@ -127,7 +121,7 @@ function pathOf(visit: Visit, parameters?: { notice: keyof typeof notices }): st
 }
 
 function read(visit: Visit): Promise<WebhookListing> {
-  return visit.administer(admin => readWebhook(admin, visit.account.id, visit.id(), mostPendingCounted));
+  return visit.administer(admin => readWebhook(admin, visit.account.id, visit.id(), maxPendingCounted));
 }
 
 async function showList(visit: Visit, problem?: Problem) {

@@ -1,4 +1,4 @@
-import type { Grant } from '../../../contract/grants.ts';
+import type { Capability, Grant } from '../../../contract/grants.ts';
 import { maxBoardsOfToken } from '../../../contract/limits.ts';
 import { type Arguments, query } from '../../database/query.ts';
 import { ApiToken, ApiTokenBoard } from '../../entities/api-token.ts';
@@ -17,6 +17,8 @@ export interface NewToken {
   issuerId: number;
   name: string;
   boards: { boardId: number; grant: Grant }[];
+  /** What the token may do besides the actions of its grants. By default nothing. */
+  capabilities?: readonly Capability[];
   expiresAt?: Date | null;
   /** The kind of the token. The default is 'api'. */
   kind?: ApiToken['kind'];
@@ -67,6 +69,7 @@ export async function insertToken(admin: Administration, input: NewToken): Promi
     voterId: voter.id,
     kind: input.kind ?? 'api',
     name: input.name,
+    capabilities: [...new Set(input.capabilities)],
     secretHash: secret.hash,
     expiresAt: input.expiresAt ?? null,
     createdAt: admin.now,
@@ -82,6 +85,7 @@ export async function insertToken(admin: Administration, input: NewToken): Promi
     kind: token.kind,
     user_id: token.issuerId,
     boards: input.boards.map(({ boardId, grant }) => ({ board_id: boardId, level: grant })),
+    capabilities: token.capabilities,
     expires_at: input.expiresAt?.toISOString() ?? null,
   });
   return { token, plaintext: formatToken({ id: token.id, secret: secret.text }) };

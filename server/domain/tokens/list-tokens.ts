@@ -19,6 +19,7 @@ function listingOf({ db, now }: Administration, accountId: number, tokens: Retur
       't.id',
       't.name',
       't.kind',
+      't.capabilities',
       jsonArrayFrom(
         t
           .selectFrom('api_token_boards as tb')

@@ -7,7 +7,7 @@ import { writeForRecords } from '../../text/language.ts';
  * reason.
  */
 
-const reasons = ['administrator', 'operator', 'gone', 'failing', 'chat_404', 'chat_410'] as const;
+const reasons = ['administrator', 'operator', 'token', 'gone', 'failing', 'chat_404', 'chat_410'] as const;
 type DisabledReason = (typeof reasons)[number];
 
 /** The server disables a webhook if every delivery fails for this number of days. */

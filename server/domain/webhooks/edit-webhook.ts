@@ -1,4 +1,5 @@
 import { type EventType, eventTypes } from '../../../contract/events.ts';
+import { defaultOverlapHours, maxOverlapHours, maxWebhooks } from '../../../contract/limits.ts';
 import { Board } from '../../entities/board.ts';
 import { WebhookEndpoint } from '../../entities/webhook.ts';
 import { type AddressGuard, problemOfUrl } from '../../outgoing/address-guard.ts';
@@ -10,10 +11,20 @@ import type { SecretBox } from '../secret-box.ts';
 import { stopEndpoint } from './disable-endpoint.ts';
 import { makeWebhookSecret, secretPurpose } from './webhook-secret.ts';
 
-export async function requireWebhook(admin: Administration, accountId: number, id: number): Promise<WebhookEndpoint> {
-  const endpoint = await admin.em.findOne(WebhookEndpoint, { id, accountId });
-  if (!endpoint) throw new AdministrationError('not_found', t('refusals.webhook.unknown', { id }));
+/** Finds an endpoint of an account. With a board, finds only an endpoint of this board. */
+export async function requireWebhook(
+  admin: Administration,
+  accountId: number,
+  id: number,
+  boardId?: number,
+): Promise<WebhookEndpoint> {
+  const endpoint = await admin.em.findOne(WebhookEndpoint, { id, accountId, ...(boardId ? { boardId } : {}) });
+  if (!endpoint) throw unknownWebhook(id);
   return endpoint;
+}
+
+export function unknownWebhook(id: number) {
+  return new AdministrationError('not_found', t('refusals.webhook.unknown', { id }));
 }
 
 interface WebhookFields {
@@ -29,16 +40,15 @@ export interface NewWebhook extends WebhookFields {
   accountId: number;
   /** The board whose events the endpoint receives. Null for all boards of the account. */
   boardId: number | null;
+  /** The token that creates the endpoint. By default, a person creates it. */
+  tokenId?: number | null;
 }
-
-/** The maximum number of webhooks in an account. One event may add a delivery for each webhook. */
-const maxWebhooks = 100;
 
 /** Creates a webhook. Only the result has the plain-text secret, because the database stores the secret encrypted. */
 export async function createWebhook(
   admin: Administration,
   secretBox: SecretBox,
-  { accountId, boardId, url, description = '', eventTypes = [] }: NewWebhook,
+  { accountId, boardId, tokenId = null, url, description = '', eventTypes = [] }: NewWebhook,
   guard?: AddressGuard,
 ): Promise<{ endpoint: WebhookEndpoint; secret: string }> {
   if (boardId !== null && (await admin.em.count(Board, { id: boardId, accountId })) === 0) {
@@ -46,12 +56,15 @@ export async function createWebhook(
   }
   await lockAccount(admin, accountId);
   if ((await admin.em.count(WebhookEndpoint, { accountId })) >= maxWebhooks) {
-    throw new AdministrationError('conflict', t('refusals.webhook.limit', { max: maxWebhooks }));
+    throw new AdministrationError('conflict', t('refusals.webhook.limit', { max: maxWebhooks }), {
+      key: 'too_many_webhooks',
+    });
   }
   const secret = makeWebhookSecret();
   const endpoint = admin.em.create(WebhookEndpoint, {
     accountId,
     boardId,
+    tokenId,
     url: checkUrl(url, guard),
     description: checkDescription(description),
     eventTypes: checkTypes(eventTypes),
@@ -101,18 +114,21 @@ export async function disableWebhook(admin: Administration, endpoint: WebhookEnd
 }
 
 export async function deleteWebhook(admin: Administration, endpoint: WebhookEndpoint): Promise<void> {
-  const deleted = describe(endpoint);
-  await admin.em.remove(endpoint).flush();
-  admin.audit.record('webhook.deleted', deleted);
+  const { accountId, id } = endpoint;
+  await admin.db
+    .deleteFrom('webhook_endpoints')
+    .where(w => w.and({ account_id: accountId, id }))
+    .returning('id')
+    .executeTakeFirstOrThrow(() => unknownWebhook(id));
+  admin.audit.record('webhook.deleted', describe(endpoint));
 }
-
-export const defaultOverlapHours = 24;
-export const maxOverlapHours = 24 * 30;
 
 /**
  * Replaces the secret of an endpoint and returns the new secret. For the given number of hours, deliveries have one
  * signature with the new secret and one with the old. So the receiver can switch without rejecting any delivery. With 0
  * hours, the old secret expires immediately.
+ *
+ * The statement reads the old secret again after it has waited for a parallel rotation. So both new secrets sign.
  */
 export async function rotateWebhookSecret(
   admin: Administration,
@@ -123,14 +139,19 @@ export async function rotateWebhookSecret(
   if (!Number.isInteger(overlapHours) || overlapHours < 0 || overlapHours > maxOverlapHours) {
     throw new AdministrationError('invalid', t('refusals.webhook.overlap', { max: maxOverlapHours }));
   }
+  const { accountId, id } = endpoint;
   const secret = makeWebhookSecret();
-  const previousSecret = overlapHours > 0 ? endpoint.secret : null;
-  Object.assign(endpoint, {
-    secret: secretBox.seal(secret, secretPurpose),
-    previousSecret,
-    previousSecretExpiresAt: previousSecret && new Date(admin.now.getTime() + overlapHours * 3_600_000),
-  });
-  await admin.em.flush();
+  const hasOverlap = overlapHours > 0;
+  await admin.db
+    .updateTable('webhook_endpoints')
+    .set(w => ({
+      secret: secretBox.seal(secret, secretPurpose),
+      previous_secret: hasOverlap ? w.ref('secret') : null,
+      previous_secret_expires_at: hasOverlap ? new Date(admin.now.getTime() + overlapHours * 3_600_000) : null,
+    }))
+    .where(w => w.and({ account_id: accountId, id }))
+    .returning('id')
+    .executeTakeFirstOrThrow(() => unknownWebhook(id));
   admin.audit.record('webhook.secret_rotated', { ...describe(endpoint), overlap_hours: overlapHours });
   return secret;
 }
@@ -142,10 +163,12 @@ function checkUrl(value: string, guard?: AddressGuard): string {
   const url = value.trim();
   const subject = t('refusals.url.named', { url: quote(url) });
   if (url.length > maxUrlLength) {
-    throw new AdministrationError('invalid', t('refusals.url.too_long', { subject, max: maxUrlLength }));
+    throw new AdministrationError('invalid', t('refusals.url.too_long', { subject, max: maxUrlLength }), {
+      field: 'url',
+    });
   }
   const problem = problemOfUrl(url, guard);
-  if (problem) throw new AdministrationError('invalid', t(`refusals.url.${problem}`, { subject }));
+  if (problem) throw new AdministrationError('invalid', t(`refusals.url.${problem}`, { subject }), { field: 'url' });
   return url;
 }
 

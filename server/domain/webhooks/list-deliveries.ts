@@ -2,11 +2,11 @@ import { type AliasableExpression, type InferResult, sql } from 'kysely';
 import { jsonArrayFrom, jsonObjectFrom } from 'kysely/helpers/postgres';
 import type { DeliveryState } from '../../entities/webhook.ts';
 import { t } from '../../text/catalogue.ts';
-import { type Administration, AdministrationError } from '../administration.ts';
+import { type Administration, AdministrationError, type Reading } from '../administration.ts';
 import { recordedEventOf, writeEvent } from '../events/recorded-event.ts';
 import type { LinkSettings } from '../ideas/present-idea.ts';
 import { cutRows } from '../pagination.ts';
-import { requireWebhook } from './edit-webhook.ts';
+import { checkWebhook } from './list-webhooks.ts';
 
 export type DeliveryListing = Awaited<ReturnType<typeof listDeliveries>>[number];
 
@@ -22,7 +22,7 @@ export async function listDeliveries(
   endpointId: number,
   { state, deliveryId, limit }: DeliveryFilter,
 ) {
-  await requireWebhook(admin, accountId, endpointId);
+  await checkWebhook(admin, accountId, endpointId);
   return deliveriesOf(admin, accountId, endpointId)
     .select(d =>
       jsonArrayFrom(
@@ -63,17 +63,11 @@ export async function readDelivery(
   { before = Number.MAX_SAFE_INTEGER, limit }: { before: number | undefined; limit: number },
   config: LinkSettings,
 ) {
-  await requireWebhook(admin, accountId, endpointId);
+  await checkWebhook(admin, accountId, endpointId);
   const delivery = await deliveriesOf(admin, accountId, endpointId)
     .select(recordedEventOf)
     .where('d.id', '=', deliveryId)
-    .executeTakeFirstOrThrow(
-      () =>
-        new AdministrationError(
-          'not_found',
-          t('refusals.webhook.unknown_delivery', { id: endpointId, delivery: deliveryId }),
-        ),
-    );
+    .executeTakeFirstOrThrow(() => unknownDelivery(endpointId, deliveryId));
   const attempts = await admin.db
     .selectFrom('webhook_attempts')
     .select(['id', 'attempted_at', 'duration_ms', 'status', 'error', 'response'])
@@ -85,6 +79,11 @@ export async function readDelivery(
   return { delivery: { ...delivery, body: writeEvent(delivery, config) }, attempts: cutRows(attempts, limit) };
 }
 
+export function unknownDelivery(endpointId: number, deliveryId: number) {
+  const message = t('refusals.webhook.unknown_delivery', { id: endpointId, delivery: deliveryId });
+  return new AdministrationError('not_found', message);
+}
+
 export type DeliverySummary = InferResult<ReturnType<typeof summariesOf>>[number];
 
 interface DeliveryPage {
@@ -94,6 +93,8 @@ interface DeliveryPage {
 }
 
 interface PageOptions {
+  /** The board that the endpoint must belong to. Undefined for any endpoint of the account. */
+  boardId?: number;
   /** The state of the listed deliveries. Undefined to list deliveries in every state. */
   state: DeliveryState | undefined;
   before: number | undefined;
@@ -117,13 +118,13 @@ interface Log {
  * smaller ids. With the state `delivered`, a page may be empty although another page follows.
  */
 export async function listDeliveryPage(
-  admin: Administration,
+  reading: Reading,
   accountId: number,
   endpointId: number,
-  { state, before = Number.MAX_SAFE_INTEGER, limit, mostLookedAt = 10_000 }: PageOptions,
+  { boardId, state, before = Number.MAX_SAFE_INTEGER, limit, mostLookedAt = 10_000 }: PageOptions,
 ): Promise<DeliveryPage> {
-  await requireWebhook(admin, accountId, endpointId);
-  const log = { db: admin.db, accountId, endpointId, before };
+  await checkWebhook(reading, accountId, endpointId, boardId);
+  const log = { db: reading.db, accountId, endpointId, before };
   const found = findNewest(log, state, limit + 1, mostLookedAt);
   const { rows, hasMore } = cutRows(await summariesOf(log, found).execute(), limit);
   if (hasMore) return { rows, next: rows.at(-1)?.id };
@@ -136,6 +137,14 @@ export async function listDeliveryPage(
   return { rows, next: another && end?.id };
 }
 
+/** Reads the summary of a delivery. Throws not_found if the endpoint has no such delivery. */
+export function readDeliverySummary({ db }: Reading, accountId: number, endpointId: number, deliveryId: number) {
+  const log = { db, accountId, endpointId, before: Number.MAX_SAFE_INTEGER };
+  return summariesOf(log, logOf(log).where('d.id', '=', deliveryId)).executeTakeFirstOrThrow(() =>
+    unknownDelivery(endpointId, deliveryId),
+  );
+}
+
 /** Reads the summaries of the deliveries that the subquery finds, newest first. */
 function summariesOf({ db, accountId }: Log, ids: AliasableExpression<{ id: number }>) {
   return db
@@ -144,7 +153,8 @@ function summariesOf({ db, accountId }: Log, ids: AliasableExpression<{ id: numb
       join.onRef('d.id', '=', 'found.id').on('d.account_id', '=', accountId),
     )
     .innerJoin('events as e', join => join.onRef('e.id', '=', 'd.event_id').on('e.account_id', '=', accountId))
-    .select(['d.id', 'e.type', 'd.state', 'd.created_at', 'd.next_attempt_at'])
+    .select(['d.id', 'd.event_id', 'e.type', 'd.state', 'd.attempt_count'])
+    .select(['d.created_at', 'd.next_attempt_at', 'd.finished_at'])
     .select(d =>
       jsonObjectFrom(
         d

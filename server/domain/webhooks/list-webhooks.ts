@@ -1,17 +1,12 @@
 import type { ExpressionBuilder } from 'kysely';
+import { maxPendingCounted } from '../../../contract/limits.ts';
 import type { Tables } from '../../database/tables.ts';
-import { t } from '../../text/catalogue.ts';
-import { type Administration, AdministrationError } from '../administration.ts';
+import type { Reading } from '../administration.ts';
 import { countAll } from '../bounded-count.ts';
 import { cutRows, type FirstRows } from '../pagination.ts';
+import { unknownWebhook } from './edit-webhook.ts';
 
 export type WebhookListing = Awaited<ReturnType<typeof listWebhooks>>[number];
-
-/**
- * Pages count the pending deliveries of an endpoint only up to this number. An endpoint that has failed for days may
- * have very many.
- */
-export const mostPendingCounted = 1_000;
 
 /** The state of an endpoint w. A failing endpoint still gets events. A disabled endpoint gets none. */
 export function stateOfEndpoint(w: ExpressionBuilder<Tables & { w: Tables['webhook_endpoints'] }, 'w'>) {
@@ -26,11 +21,12 @@ export function stateOfEndpoint(w: ExpressionBuilder<Tables & { w: Tables['webho
 }
 
 /** Selects endpoints. Counts each endpoint's pending deliveries up to mostCounted, or all if mostCounted is null. */
-function webhooksOf({ db, now }: Administration, accountId: number, mostCounted: number | null) {
+function webhooksOf({ db, now }: Reading, accountId: number, mostCounted: number | null) {
   return db
     .selectFrom('webhook_endpoints as w')
     .leftJoin('boards as b', join => join.onRef('b.id', '=', 'w.board_id').on('b.account_id', '=', accountId))
-    .select(['w.id', 'w.url', 'w.description', 'b.slug as board', 'w.event_types'])
+    .leftJoin('api_tokens as t', join => join.onRef('t.id', '=', 'w.token_id').on('t.account_id', '=', accountId))
+    .select(['w.id', 'w.url', 'w.description', 'b.slug as board', 'w.event_types', 'w.token_id', 't.name as token'])
     .select(w => [
       stateOfEndpoint(w).as('state'),
       'w.failing_since',
@@ -59,34 +55,63 @@ function webhooksOf({ db, now }: Administration, accountId: number, mostCounted:
     .where('w.account_id', '=', accountId);
 }
 
-export function listWebhooks(admin: Administration, accountId: number) {
+export function listWebhooks(admin: Reading, accountId: number) {
   return webhooksOf(admin, accountId, null).orderBy('w.id').execute();
 }
 
-/** Lists endpoints without their secrets, newest first. If `before` is given, lists only endpoints with smaller ids. */
+interface WebhookPage {
+  /** Lists only endpoints of this board. Undefined to list all endpoints of the account. */
+  boardId?: number;
+  /** Lists only endpoints with smaller ids. */
+  before?: number | undefined;
+  offset?: number;
+  limit: number;
+}
+
+/** Lists endpoints without their secrets, newest first. */
 export async function listWebhookPage(
-  admin: Administration,
+  reading: Reading,
   accountId: number,
-  { before = Number.MAX_SAFE_INTEGER, limit }: { before: number | undefined; limit: number },
+  { boardId, before = Number.MAX_SAFE_INTEGER, offset = 0, limit }: WebhookPage,
 ): Promise<FirstRows<WebhookListing>> {
-  const rows = await webhooksOf(admin, accountId, mostPendingCounted)
+  const rows = await webhooksOf(reading, accountId, maxPendingCounted)
     .where('w.id', '<', before)
+    .$call(webhooks => (boardId === undefined ? webhooks : webhooks.where('w.board_id', '=', boardId)))
     .orderBy('w.id', 'desc')
+    .offset(offset)
     .limit(limit + 1)
     .execute();
   return cutRows(rows, limit);
 }
 
-/** Reads an endpoint. Counts its pending deliveries up to mostCounted, or all of them if mostCounted is null. */
+/**
+ * Reads an endpoint. Counts its pending deliveries up to mostCounted, or all of them if mostCounted is null. With a
+ * board, reads only an endpoint of this board.
+ */
 export async function readWebhook(
-  admin: Administration,
+  reading: Reading,
   accountId: number,
   endpointId: number,
   mostCounted: number | null = null,
+  boardId?: number,
 ): Promise<WebhookListing> {
-  return webhooksOf(admin, accountId, mostCounted)
+  return webhooksOf(reading, accountId, mostCounted)
     .where('w.id', '=', endpointId)
-    .executeTakeFirstOrThrow(
-      () => new AdministrationError('not_found', t('refusals.webhook.unknown', { id: endpointId })),
-    );
+    .$call(webhooks => (boardId === undefined ? webhooks : webhooks.where('w.board_id', '=', boardId)))
+    .executeTakeFirstOrThrow(() => unknownWebhook(endpointId));
+}
+
+/** Throws not_found if the account has no such endpoint, or if the endpoint does not belong to the given board. */
+export async function checkWebhook(
+  { db }: Reading,
+  accountId: number,
+  endpointId: number,
+  boardId?: number,
+): Promise<void> {
+  await db
+    .selectFrom('webhook_endpoints as w')
+    .select('w.id')
+    .where(w => w.and({ 'w.account_id': accountId, 'w.id': endpointId }))
+    .$call(webhooks => (boardId === undefined ? webhooks : webhooks.where('w.board_id', '=', boardId)))
+    .executeTakeFirstOrThrow(() => unknownWebhook(endpointId));
 }

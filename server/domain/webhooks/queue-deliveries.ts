@@ -3,7 +3,8 @@ import type { TestEventBody } from '../../../contract/events.ts';
 import { Event } from '../../entities/event.ts';
 import { t } from '../../text/catalogue.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
-import { requireWebhook } from './edit-webhook.ts';
+import { unknownWebhook } from './edit-webhook.ts';
+import { unknownDelivery } from './list-deliveries.ts';
 import { wakeEndpoint, wakeLanes } from './wake-lanes.ts';
 
 const pendingNow = {
@@ -17,20 +18,20 @@ const pendingNow = {
  * Queues a delivery again, in any state. The delivery keeps its webhook-id, and its attempts are counted from zero
  * again. Throws if the endpoint is disabled.
  */
-export async function redeliver(admin: Administration, accountId: number, endpointId: number, deliveryId: number) {
-  await checkEnabled(admin, accountId, endpointId);
+export async function redeliver(
+  admin: Administration,
+  accountId: number,
+  endpointId: number,
+  deliveryId: number,
+  boardId?: number,
+) {
+  await checkEnabled(admin, accountId, endpointId, boardId);
   await admin.db
     .updateTable('webhook_deliveries')
     .set(pendingNow)
     .where(d => d.and({ account_id: accountId, endpoint_id: endpointId, id: deliveryId }))
     .returning('id')
-    .executeTakeFirstOrThrow(
-      () =>
-        new AdministrationError(
-          'not_found',
-          t('refusals.webhook.unknown_delivery', { id: endpointId, delivery: deliveryId }),
-        ),
-    );
+    .executeTakeFirstOrThrow(() => unknownDelivery(endpointId, deliveryId));
   await sendAgain(admin, accountId, endpointId, 1);
 }
 
@@ -72,8 +73,13 @@ async function sendAgain(admin: Administration, accountId: number, endpointId: n
  * Sends a test event to the endpoint, even if the endpoint does not receive this type of event. Returns the delivery's
  * id.
  */
-export async function sendTestEvent(admin: Administration, accountId: number, endpointId: number): Promise<number> {
-  await checkEnabled(admin, accountId, endpointId);
+export async function sendTestEvent(
+  admin: Administration,
+  accountId: number,
+  endpointId: number,
+  boardId?: number,
+): Promise<number> {
+  await checkEnabled(admin, accountId, endpointId, boardId);
   const body: TestEventBody = {
     type: 'webhook.test',
     timestamp: admin.now.toISOString(),
@@ -103,7 +109,19 @@ export async function sendTestEvent(admin: Administration, accountId: number, en
   return delivery.id;
 }
 
-async function checkEnabled(admin: Administration, accountId: number, endpointId: number) {
-  const { disabledAt } = await requireWebhook(admin, accountId, endpointId);
-  if (disabledAt) throw new AdministrationError('conflict', t('refusals.webhook.disabled', { id: endpointId }));
+/**
+ * Locks the endpoint, so that nobody disables or deletes it before its new deliveries are committed. With a board, the
+ * endpoint must belong to this board.
+ */
+async function checkEnabled(admin: Administration, accountId: number, endpointId: number, boardId?: number) {
+  const endpoint = await admin.db
+    .selectFrom('webhook_endpoints as w')
+    .select('w.disabled_at')
+    .where(w => w.and({ 'w.account_id': accountId, 'w.id': endpointId }))
+    .$call(webhooks => (boardId === undefined ? webhooks : webhooks.where('w.board_id', '=', boardId)))
+    .forShare('w')
+    .executeTakeFirstOrThrow(() => unknownWebhook(endpointId));
+  if (!endpoint.disabled_at) return;
+  const message = t('refusals.webhook.disabled', { id: endpointId });
+  throw new AdministrationError('conflict', message, { key: 'webhook_disabled' });
 }

@@ -1,0 +1,463 @@
+import { z } from 'zod';
+import { raisedBy, raises } from './errors.ts';
+import { defaultEventTypes, type EventType, eventTypes } from './events.ts';
+import { Deletion } from './ideas.ts';
+import { Id, PathId } from './identifiers.ts';
+import { defaultOverlapHours, maxOverlapHours, maxPendingCounted, maxWebhooks } from './limits.ts';
+import { listOf, onePlace, pagination, queryInteger } from './pagination.ts';
+import {
+  BoardParameter,
+  BoardQuery,
+  ConditionalHeaders,
+  c,
+  IdempotencyHeaders,
+  noBody,
+  notModified,
+  type RouteMetadata,
+} from './routes.ts';
+import { line, Timestamp, text, userText } from './text.ts';
+
+const access = { tag: 'Webhooks', auth: 'board', grant: 'read', capability: 'manage_webhooks' } as const;
+const reading = { ...access, bucket: 'apitoken:read' } as const;
+const writing = { ...access, bucket: 'apitoken:write' } as const;
+
+/** The error keys of every operation on webhooks that reads, and of every operation that writes. */
+const readingKeys = [...raisedBy.onBoard, 'missing_capability'] as const;
+const writingKeys = [...raisedBy.writing, 'missing_capability'] as const;
+
+const WebhookPath = { webhookId: PathId.meta({ description: 'The id of the webhook.', examples: [9] }) };
+
+const DeliveryPath = {
+  ...WebhookPath,
+  deliveryId: PathId.meta({ description: 'The id of a delivery of the webhook.', examples: [1041] }),
+};
+
+const webhookExample = {
+  id: 9,
+  url: 'https://hooks.example.com/ideas',
+  description: 'Release notes',
+  event_types: ['idea.created', 'idea.status_changed'],
+  state: 'enabled' as const,
+  disabled_reason: null,
+  failing_since: null,
+  previous_secret_expires_at: null,
+  pending_count: 0,
+  token_id: 5,
+  created_at: '2026-03-20T08:58:12.410Z',
+};
+
+export const Webhook = z
+  .object({
+    id: Id,
+    url: z.string().describe('The URL that gets the events.'),
+    description: userText.describe('The purpose of the webhook, for people.'),
+    event_types: z
+      .array(z.string())
+      .describe(
+        'The types of events that the webhook gets. An empty list means all types but `idea.voted`. Only webhooks that people create in the admin area can have an empty list.',
+      ),
+    state: z
+      .enum(['enabled', 'failing', 'disabled'])
+      .describe(
+        '`failing`: the last attempt failed, and the server still sends events. `disabled`: the webhook gets no events.',
+      ),
+    disabled_reason: z.string().nullable().describe('Why the webhook is disabled; null if it is not disabled.'),
+    failing_since: Timestamp.nullable().describe(
+      'When the first attempt after the last success failed; null if none has failed since then.',
+    ),
+    previous_secret_expires_at: Timestamp.nullable().describe(
+      'Until when the server also signs with the previous secret; null if there is none.',
+    ),
+    pending_count: z
+      .int()
+      .min(0)
+      .max(maxPendingCounted)
+      .describe(`The number of pending deliveries. The server counts at most ${maxPendingCounted}.`),
+    token_id: Id.nullable().describe('The token that created the webhook; null if a person created it.'),
+    created_at: Timestamp.describe('When the webhook was created.'),
+  })
+  .meta({
+    title: 'Webhook',
+    description: 'A webhook: a URL that gets events of the board. It never shows its secret.',
+    examples: [webhookExample],
+  });
+
+export const WebhookWithSecret = Webhook.extend({
+  secret: z
+    .string()
+    .nullable()
+    .describe(
+      'The new secret, which signs deliveries. The server shows it only once: in the response to a repeated request with the same `Idempotency-Key`, it is null.',
+    ),
+}).meta({
+  title: 'WebhookWithSecret',
+  description: 'A webhook with its new secret.',
+  examples: [{ ...webhookExample, secret: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo=' }],
+});
+
+export const WebhookList = listOf(Webhook, 'WebhookList', 'A page of webhooks, newest first.', {
+  data: [webhookExample],
+  page: 1,
+  per_page: 20,
+  has_more: false,
+  next_cursor: null,
+});
+
+const fields = {
+  url: text(1, 2_000).describe('An http or https URL. By default, the server refuses URLs with private IP addresses.'),
+  description: line(0, 200).describe('The purpose of the webhook, for people.'),
+  event_types: z
+    .array(z.enum(eventTypes as [EventType, ...EventType[]]))
+    .min(1)
+    .max(eventTypes.length),
+};
+
+export const WebhookInput = z
+  .strictObject({
+    url: fields.url,
+    description: fields.description.optional(),
+    event_types: fields.event_types
+      .optional()
+      .describe(
+        `The types of events that the webhook gets. By default, the server stores the types that exist now, without \`idea.voted\`: ${defaultEventTypes.map(type => `\`${type}\``).join(', ')}.`,
+      ),
+  })
+  .meta({
+    title: 'WebhookInput',
+    description: 'The webhook to create.',
+    examples: [
+      {
+        url: webhookExample.url,
+        description: webhookExample.description,
+        event_types: ['idea.created', 'idea.status_changed'],
+      },
+    ],
+  });
+
+export const WebhookEdit = z
+  .strictObject({
+    url: fields.url.optional(),
+    description: fields.description.optional(),
+    event_types: fields.event_types.optional().describe('The types of events that the webhook gets from now on.'),
+    enabled: z
+      .boolean()
+      .optional()
+      .describe('`false` disables the webhook, and its pending deliveries become `dead`. `true` enables it again.'),
+  })
+  .meta({
+    title: 'WebhookEdit',
+    description: 'The changes of a webhook. Omitted fields stay unchanged.',
+    examples: [{ enabled: true }],
+  });
+
+const deliveryExample = {
+  id: 1041,
+  event_id: 'evt_08d9ad1c-6b3a-4f0c-9c3b-5a1f7a0f3c55',
+  type: 'idea.created',
+  state: 'delivered' as const,
+  attempt_count: 1,
+  created_at: '2026-03-20T09:00:00.000Z',
+  next_attempt_at: null,
+  finished_at: '2026-03-20T09:00:00.184Z',
+  last_attempt: { attempted_at: '2026-03-20T09:00:00.061Z', duration_ms: 112, status: 204, error: null },
+};
+
+/** The states of a delivery. */
+const DeliveryState = z.enum(['pending', 'delivered', 'dead']);
+
+export const WebhookDelivery = z
+  .object({
+    id: Id,
+    event_id: z.string().describe('The id of the event. Deliveries have it in the header `webhook-id`.'),
+    type: z.string().describe('The type of the event. A test event has the type `webhook.test`.'),
+    state: DeliveryState.describe(
+      '`pending`: the server will make an attempt. `dead`: the server makes no further attempt by itself.',
+    ),
+    attempt_count: z.int().min(0).describe('The number of attempts since the creation or the last redelivery.'),
+    created_at: Timestamp.describe('When the delivery was created.'),
+    next_attempt_at: Timestamp.nullable().describe(
+      'The earliest time of the next attempt; null if the delivery is not pending.',
+    ),
+    finished_at: Timestamp.nullable().describe(
+      'When the delivery was delivered or became dead; null if it is pending.',
+    ),
+    last_attempt: z
+      .object({
+        attempted_at: Timestamp.describe('When the attempt began.'),
+        duration_ms: z.int().min(0).describe('The duration in milliseconds.'),
+        status: z.int().nullable().describe('The HTTP status of the response; null if there was no response.'),
+        error: z.string().nullable().describe('Why there was no response; null if there was one.'),
+      })
+      .nullable()
+      .describe('The last attempt; null if there was none.'),
+  })
+  .meta({
+    title: 'WebhookDelivery',
+    description: 'The delivery of an event to a webhook.',
+    examples: [deliveryExample],
+  });
+
+export const WebhookDeliveryList = z
+  .object({
+    data: z.array(WebhookDelivery).describe('The deliveries, newest first.'),
+    has_more: z.boolean().describe('Whether there is a next page.'),
+    next_cursor: z.string().nullable().describe('The cursor of the next page; null on the last page.'),
+  })
+  .meta({
+    title: 'WebhookDeliveryList',
+    description:
+      'A page of deliveries, newest first. With the state `delivered`, a page can be empty although there is a next page.',
+    examples: [{ data: [deliveryExample], has_more: false, next_cursor: null }],
+  });
+
+export const listWebhooks = c.query({
+  method: 'GET',
+  path: '/api/v1/webhooks',
+  summary: 'List webhooks',
+  description:
+    'Returns the webhooks of the board, newest first. Webhooks of the whole account and of other boards are not in the list.',
+  query: onePlace(z.strictObject({ ...BoardParameter, ...pagination })),
+  headers: ConditionalHeaders,
+  responses: { 200: WebhookList, ...notModified, ...raises(...readingKeys) },
+  metadata: {
+    ...reading,
+    sdk: 'webhooks.list',
+    tool: {
+      name: 'list_webhooks',
+      title: 'List webhooks',
+      description:
+        'Lists the webhooks of the board with their ids, URLs, types of events and states. It shows no secret.',
+      resultFields: ['data', 'id', 'url', 'description', 'event_types', 'state', 'has_more', 'next_cursor'],
+      isDestructive: false,
+      isIdempotent: true,
+    },
+  } as const satisfies RouteMetadata,
+});
+
+export const getWebhook = c.query({
+  method: 'GET',
+  path: '/api/v1/webhooks/:webhookId',
+  summary: 'Get one webhook',
+  description: 'Returns one webhook of the board, without its secret.',
+  pathParams: z.object(WebhookPath),
+  query: BoardQuery,
+  headers: ConditionalHeaders,
+  responses: { 200: Webhook, ...notModified, ...raises(...readingKeys, 'not_found') },
+  metadata: {
+    ...reading,
+    sdk: 'webhooks.get',
+    tool: {
+      name: 'get_webhook',
+      title: 'Get one webhook',
+      description:
+        'Returns one webhook: its URL, types of events, state and number of pending deliveries. It shows no secret. If the webhook is disabled, it says why.',
+      isDestructive: false,
+      isIdempotent: true,
+    },
+  } as const satisfies RouteMetadata,
+});
+
+export const createWebhook = c.mutation({
+  method: 'POST',
+  path: '/api/v1/webhooks',
+  summary: 'Create a webhook',
+  description: `Creates a webhook of the board and returns its secret. The server shows the secret only once. An account has at most ${maxWebhooks} webhooks. The webhook belongs to the board: it stays if the token is revoked, expires or loses its grant.`,
+  query: BoardQuery,
+  headers: IdempotencyHeaders,
+  body: WebhookInput,
+  responses: { 201: WebhookWithSecret, ...raises(...writingKeys, ...raisedBy.idempotent, 'too_many_webhooks') },
+  metadata: {
+    ...writing,
+    sdk: 'webhooks.create',
+    tool: {
+      name: 'create_webhook',
+      title: 'Create a webhook',
+      description:
+        'Makes the server send events of the board to a URL. Use only a URL that the user gave you. The secret in the result signs the deliveries, and no later result shows it: give it to the user, and repeat it nowhere else.',
+      resultFields: ['id', 'url', 'event_types', 'state', 'secret'],
+      isDestructive: false,
+      isIdempotent: false,
+    },
+  } as const satisfies RouteMetadata,
+});
+
+export const updateWebhook = c.mutation({
+  method: 'PATCH',
+  path: '/api/v1/webhooks/:webhookId',
+  summary: 'Change a webhook',
+  description:
+    'Changes the URL, the description or the types of events of a webhook, or enables or disables it. Pending deliveries go to the new URL.',
+  pathParams: z.object(WebhookPath),
+  query: BoardQuery,
+  body: WebhookEdit,
+  responses: { 200: Webhook, ...raises(...writingKeys, 'not_found') },
+  metadata: {
+    ...writing,
+    sdk: 'webhooks.update',
+    tool: {
+      name: 'update_webhook',
+      title: 'Change a webhook',
+      description:
+        'Changes the URL, description or types of events of a webhook, or enables or disables it. Omitted arguments stay unchanged. Pending deliveries go to the new URL.',
+      resultFields: ['id', 'url', 'event_types', 'state'],
+      isDestructive: true,
+      isIdempotent: true,
+    },
+  } as const satisfies RouteMetadata,
+});
+
+export const deleteWebhook = c.mutation({
+  method: 'DELETE',
+  path: '/api/v1/webhooks/:webhookId',
+  summary: 'Delete a webhook',
+  description: 'Deletes a webhook and its deliveries. Nobody can restore them.',
+  pathParams: z.object(WebhookPath),
+  query: BoardQuery,
+  body: noBody,
+  responses: { 200: Deletion, ...raises(...writingKeys, 'not_found') },
+  metadata: {
+    ...writing,
+    sdk: 'webhooks.delete',
+    tool: {
+      name: 'delete_webhook',
+      title: 'Delete a webhook',
+      description:
+        'Deletes a webhook and its deliveries for good. Ask the user first. To stop a webhook for a time, use update_webhook with enabled false.',
+      isDestructive: true,
+      isIdempotent: false,
+    },
+  } as const satisfies RouteMetadata,
+});
+
+export const rotateWebhookSecret = c.mutation({
+  method: 'POST',
+  path: '/api/v1/webhooks/:webhookId/rotate-secret',
+  summary: 'Rotate the secret of a webhook',
+  description: `Replaces the secret of a webhook and returns the new secret. The server shows the new secret only once. For some hours, the server signs each delivery with both secrets.`,
+  pathParams: z.object(WebhookPath),
+  query: z.strictObject({
+    ...BoardParameter,
+    overlap_hours: queryInteger(0, maxOverlapHours)
+      .optional()
+      .describe(
+        `For how many hours the previous secret also signs; ${defaultOverlapHours} by default. With 0, it expires at once.`,
+      )
+      .meta({ examples: [48] }),
+  }),
+  headers: IdempotencyHeaders,
+  body: noBody,
+  responses: { 200: WebhookWithSecret, ...raises(...writingKeys, ...raisedBy.idempotent, 'not_found') },
+  metadata: {
+    ...writing,
+    sdk: 'webhooks.rotateSecret',
+    tool: {
+      name: 'rotate_webhook_secret',
+      title: 'Rotate the secret of a webhook',
+      description: `Replaces the secret of a webhook. The secret in the result signs the deliveries, and no later result shows it: give it to the user, and repeat it nowhere else. The previous secret also signs for ${defaultOverlapHours} hours. If it has leaked, use overlap_hours 0.`,
+      resultFields: ['id', 'url', 'previous_secret_expires_at', 'secret'],
+      isDestructive: true,
+      isIdempotent: false,
+    },
+  } as const satisfies RouteMetadata,
+});
+
+export const testWebhook = c.mutation({
+  method: 'POST',
+  path: '/api/v1/webhooks/:webhookId/test',
+  summary: 'Send a test event',
+  description:
+    'Sends an event `webhook.test` to a webhook, even if the webhook does not get this type. The response is the pending delivery. The list of deliveries shows its result.',
+  pathParams: z.object(WebhookPath),
+  query: BoardQuery,
+  headers: IdempotencyHeaders,
+  body: noBody,
+  responses: {
+    201: WebhookDelivery,
+    ...raises(...writingKeys, ...raisedBy.idempotent, 'not_found', 'webhook_disabled'),
+  },
+  metadata: {
+    ...writing,
+    sdk: 'webhooks.test',
+    tool: {
+      name: 'test_webhook',
+      title: 'Send a test event',
+      description: 'Sends a test event to a webhook. A few seconds later, list_webhook_deliveries shows the result.',
+      resultFields: ['id', 'state'],
+      isDestructive: false,
+      isIdempotent: false,
+    },
+  } as const satisfies RouteMetadata,
+});
+
+export const listWebhookDeliveries = c.query({
+  method: 'GET',
+  path: '/api/v1/webhooks/:webhookId/deliveries',
+  summary: 'List the deliveries of a webhook',
+  description:
+    'Returns the deliveries of a webhook, newest first. The server deletes events and their deliveries after 30 days, but not while a delivery is pending.',
+  pathParams: z.object(WebhookPath),
+  query: z.strictObject({
+    ...BoardParameter,
+    state: DeliveryState.optional()
+      .describe('Returns only the deliveries in this state.')
+      .meta({ examples: ['dead'] }),
+    per_page: pagination.per_page,
+    cursor: pagination.cursor,
+  }),
+  headers: ConditionalHeaders,
+  responses: { 200: WebhookDeliveryList, ...notModified, ...raises(...readingKeys, 'not_found') },
+  metadata: {
+    ...reading,
+    sdk: 'webhooks.deliveries',
+    tool: {
+      name: 'list_webhook_deliveries',
+      title: 'List the deliveries of a webhook',
+      description:
+        'Lists the deliveries of a webhook, newest first, with the status or the error of the last attempt. state dead finds the failed ones.',
+      resultFields: ['data', 'id', 'type', 'state', 'last_attempt', 'status', 'error', 'has_more', 'next_cursor'],
+      isDestructive: false,
+      isIdempotent: true,
+    },
+  } as const satisfies RouteMetadata,
+});
+
+export const redeliverWebhookDelivery = c.mutation({
+  method: 'POST',
+  path: '/api/v1/webhooks/:webhookId/deliveries/:deliveryId/redeliver',
+  summary: 'Redeliver an event',
+  description:
+    'Sends a delivery again, in any state. The delivery keeps its `webhook-id`, and the server counts its attempts from zero.',
+  pathParams: z.object(DeliveryPath),
+  query: BoardQuery,
+  headers: IdempotencyHeaders,
+  body: noBody,
+  responses: {
+    200: WebhookDelivery,
+    ...raises(...writingKeys, ...raisedBy.idempotent, 'not_found', 'webhook_disabled'),
+  },
+  metadata: {
+    ...writing,
+    sdk: 'webhooks.redeliver',
+    tool: {
+      name: 'redeliver_webhook_delivery',
+      title: 'Redeliver an event',
+      description:
+        'Sends a delivery again with the same webhook-id. delivery_id is from list_webhook_deliveries. First make sure that the receiver works again.',
+      resultFields: ['id', 'state'],
+      isDestructive: false,
+      isIdempotent: false,
+    },
+  } as const satisfies RouteMetadata,
+});
+
+export const webhookRoutes = {
+  listWebhooks,
+  getWebhook,
+  createWebhook,
+  updateWebhook,
+  deleteWebhook,
+  rotateWebhookSecret,
+  testWebhook,
+  listWebhookDeliveries,
+  redeliverWebhookDelivery,
+};
