@@ -381,7 +381,8 @@ export const testWebhook = c.mutation({
     tool: {
       name: 'test_webhook',
       title: 'Send a test event',
-      description: 'Sends a test event to a webhook. A few seconds later, list_webhook_deliveries shows the result.',
+      description:
+        'Sends a test event to a webhook, to check its URL and its receiver. A few seconds later, list_webhook_deliveries shows the result.',
       resultFields: ['id', 'state'],
       isDestructive: false,
       isIdempotent: false,

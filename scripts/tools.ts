@@ -18,7 +18,7 @@ function listTools(): string {
   const rows = tools.map(tool => [
     `\`${tool.metadata.tool.name}\``,
     tool.metadata.tool.title,
-    tool.metadata.auth === 'board' ? `\`${tool.metadata.grant}\`` : 'any token',
+    neededBy(tool),
     countsAs(tool),
     tool.metadata.tool.isDestructive ? 'yes' : 'no',
     listArguments(tool),
@@ -28,7 +28,13 @@ function listTools(): string {
 A \`?\` marks an optional argument. The list of tools tells the MCP client the type of each argument, and the meaning of
 most arguments.
 
-${markdownTable(['tool', 'purpose', 'needed grant', 'counts as', 'destructive', 'arguments'], rows)}`;
+${markdownTable(['tool', 'purpose', 'needed grant and capability', 'counts as', 'destructive', 'arguments'], rows)}`;
+}
+
+function neededBy({ metadata }: Tool): string {
+  if (metadata.auth !== 'board') return 'any token';
+  const { grant, capability } = metadata;
+  return capability ? `\`${grant}\` and \`${capability}\`` : `\`${grant}\``;
 }
 
 function countsAs({ metadata }: Tool): string {

@@ -221,9 +221,10 @@ describe('a server with the board of the examples', () => {
   };
 
   /** Creates the webhook of the examples and its delivery again. */
-  const renewWebhook = () =>
-    server.sql(
-      `with gone as (delete from webhook_endpoints where account_id = $1), event as (
+  const renewWebhook = async () => {
+    await server.sql('delete from webhook_endpoints where account_id = $1', [world.accountId]);
+    await server.sql(
+      `with event as (
         insert into events (account_id, type, data, body, occurred_at)
         values ($1, 'webhook.test', '{}', '{"type":"webhook.test"}', now()) returning id
       ), webhook as (
@@ -234,6 +235,7 @@ describe('a server with the board of the examples', () => {
       select $4, $1, $3, event.id from event`,
       [world.accountId, world.boardId, 9, 1041],
     );
+  };
 
   const lineOf = (documented: DocumentedOperation, query: Record<string, string>) => {
     const ids = parametersIn('path', documented);

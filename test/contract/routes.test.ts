@@ -32,6 +32,7 @@ const documented: Operation[] = Object.entries(document.paths as Record<string, 
     parameters: operation.parameters ?? [],
     statuses: Object.keys(operation.responses).map(Number),
     grant: operation['x-grant'],
+    capability: operation['x-capability'],
     bucket: operation['x-bucket'],
     grantByQuery: operation['x-grant-by-query'],
     isOpen: operation.security?.length === 0,
@@ -89,13 +90,14 @@ describe.each(documented)('the operation $method $path', operation => {
     for (const one of parameters) expect(one.required ?? false).toBe(one.in === 'path');
   });
 
-  test('the OpenAPI document and the registered route require the same token grant and use the same rate limit bucket', () => {
+  test('the OpenAPI document and the registered route require the same token grant and capability, and use the same rate limit bucket', () => {
     const metadata = routeOf(operation).metadata as RouteMetadata;
-    const { grant, bucket, grantByQuery } = operation;
+    const { grant, capability, bucket, grantByQuery } = operation;
     expect(operation.isOpen).toBe(metadata.auth === 'none');
     const inContract = metadata.auth === 'board' ? metadata : undefined;
-    expect({ grant, bucket, grantByQuery }).toEqual({
+    expect({ grant, capability, bucket, grantByQuery }).toEqual({
       grant: inContract?.grant,
+      capability: inContract?.capability,
       bucket: inContract?.bucket,
       grantByQuery: inContract?.grantByQuery,
     });

@@ -34,6 +34,7 @@ test('a token can read its own name, account, issuer, boards with grants, expiry
       { id: app.id, slug: 'app', name: 'App', grant: 'read', is_moderate_effective: false },
       { id: zoo.id, slug: 'zoo', name: 'Zoo', grant: 'moderate', is_moderate_effective: true },
     ],
+    capabilities: ['manage_webhooks'],
     expires_at: '2026-06-01T10:00:00.500Z',
     buckets: {
       'apitoken:read': { limit: 120, remaining: 120, reset: 45 },

@@ -251,6 +251,27 @@ describe('a change of a webhook', () => {
     expect(readAudit(server.auditLines.slice(told)).filter(({ event }) => event === 'webhook.deleted')).toHaveLength(1);
   });
 
+  test('a new idea waits for the deletion of a webhook of its board, and then succeeds without a delivery to the webhook', async () => {
+    const { world, ask } = await tokenForWebhooks('write');
+    const { id } = await addWebhook(server, world, { url, boardId: world.boardId });
+    const { promise: isWaiting, resolve: commit } = Promise.withResolvers<void>();
+    const deletion = server.database.transaction(async ({ db }) => {
+      await db.deleteFrom('webhook_endpoints').where('id', '=', id).execute();
+      await isWaiting;
+    });
+    const creation = ask('POST /ideas', { title: 'Dark mode', body: 'For late evenings.' });
+    await eventually(async () => {
+      const waiting = await server.sql(
+        `select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
+      );
+      expect(waiting).toHaveLength(1);
+    });
+    commit();
+    await deletion;
+    expect((await creation).status).toBe(201);
+    expect(await server.sql('select from webhook_deliveries where endpoint_id = $1', [id])).toEqual([]);
+  });
+
   test('a webhook stays after its token is revoked, and another token of the board manages it', async () => {
     const { world, token, tokenId, ask } = await tokenForWebhooks();
     const { id } = (await ask('POST /webhooks', { url })).body;

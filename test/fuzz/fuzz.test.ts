@@ -149,7 +149,8 @@ function problemOf({ method, path, isValid }: FuzzRequest, answer: Answer): stri
   if (!declared) return [404, 405].includes(answer.status) ? undefined : 'an unknown path was answered';
   const response = declared.operation.responses[answer.status];
   if (!response) return 'the status is not declared';
-  if (method === 'HEAD' || answer.status === 304) return answer.text === '' ? undefined : 'there is a body';
+  if (method === 'HEAD' || [202, 304].includes(answer.status))
+    return answer.text === '' ? undefined : 'there is a body';
   const schema = response.content?.['application/json']?.schema;
   if (!schema || answer.body === null) return 'there is no body, or none is declared';
   const { properties } = resolve(schema);

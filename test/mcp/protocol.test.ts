@@ -282,7 +282,7 @@ describe('the list of the tools', () => {
     }
   });
 
-  test('the page docs/mcp.md lists every MCP tool of the server with the grant that the tool needs', async () => {
+  test('the page docs/mcp.md lists every MCP tool of the server with the grant and the capability that the tool needs', async () => {
     const page = readFileSync(new URL('../../docs/mcp.md', import.meta.url), 'utf8');
     const rows = page.split('\n').filter(line => /^\| `\w+`/.test(line));
     const documented = rows.flatMap(row => {
@@ -291,7 +291,9 @@ describe('the list of the tools', () => {
     });
     const needed = tools.map(({ metadata }) => [
       metadata.tool.name,
-      metadata.auth === 'board' ? metadata.grant : 'any token',
+      metadata.auth === 'board'
+        ? [metadata.grant, ...(metadata.capability ? [metadata.capability] : [])].join(' and ')
+        : 'any token',
     ]);
     expect(documented.filter(([name]) => needed.some(([known]) => known === name)).sort()).toEqual(needed.sort());
   });
