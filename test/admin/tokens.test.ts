@@ -42,6 +42,31 @@ describe('an API token', () => {
     expect(refused.html).toContain('<option value="read" selected>Lesen</option>');
   });
 
+  test('a new API token has the capability manage_webhooks only if the admin ticks it, and pages name the capability and the token of a webhook', async () => {
+    const fields = { [level()]: 'read' };
+    const made = [
+      await create({ ...fields, name: 'Plain' }),
+      await create({ ...fields, name: 'Infra <b>', capability_manage_webhooks: '1' }),
+    ];
+    const [plain, able] = made.map(({ html }) => plaintextIn(html));
+    for (const [token, capabilities] of [
+      [plain, []],
+      [able, ['manage_webhooks']],
+    ] as const) {
+      expect((await request(server, 'GET /api/v1/token', { token })).body.capabilities).toEqual(capabilities);
+    }
+    expect(made.map(({ html }) => html.includes('<dd>Manage webhooks</dd>'))).toEqual([false, true]);
+    const audited = readAudit(server.auditLines).filter(({ event }) => event === 'token.created');
+    expect(audited.map(({ capabilities }) => capabilities)).toEqual([[], ['manage_webhooks']]);
+    const refused = await create({ name: '', capability_manage_webhooks: '1' });
+    expect(refused.html).toContain('name="capability_manage_webhooks" value="1" checked');
+
+    const json = { url: 'https://hooks.example.com/ideas' };
+    expect((await request(server, 'POST /api/v1/webhooks', { token: able, json })).status).toBe(201);
+    const { html } = await visitor.get('/admin/webhooks');
+    expect(html).toContain('<dt>Created with the token</dt>\n<dd><bdi>Infra &lt;b&gt;</bdi></dd>');
+  });
+
   test('a new API token works on the chosen boards and is shown only once', async () => {
     const second = await createBoard(server, world.accountId, { name: 'Mobile' });
     const third = await createBoard(server, world.accountId);

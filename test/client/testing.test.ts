@@ -43,7 +43,7 @@ describe('the answers of the test server', () => {
   let forTests: TestServer;
 
   beforeAll(async () => {
-    real = await startServer();
+    real = await startServer({ environment: { WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8' } });
     const world = await createWorld(real);
     const tagId = await createTag(real, world.accountId, world.boardId);
     for (const { key, label, is_hidden, allow_votes, allow_comments } of statusExamples) {
@@ -78,7 +78,7 @@ describe('the answers of the test server', () => {
 
   /**
    * A request that the test sends to the real server and to the test server. In the path and in the body, the words
-   * first, second, comment and tag stand for ids.
+   * first, second, receiver and tag stand for ids.
    */
   interface Step {
     line: string;
@@ -87,6 +87,9 @@ describe('the answers of the test server', () => {
     text?: string;
     headers?: Record<string, string>;
   }
+
+  /** A URL that refuses connections. */
+  const hook = 'http://127.0.0.1:9/';
 
   const steps: Step[] = [
     { line: 'POST /api/v1/ideas', body: { title: '  Éxport a\nboard ', body: 'x'.repeat(400) } },
@@ -191,6 +194,25 @@ describe('the answers of the test server', () => {
     { line: 'GET /api/v1/events?after=now&wait=1', as: 'reader' },
     { line: 'GET /api/v1/events?after=x', as: 'reader' },
     { line: 'GET /api/v1/events?types=idea.vanished&wait=56&limit=0', as: 'reader' },
+    { line: 'GET /api/v1/webhooks' },
+    { line: 'POST /api/v1/webhooks', body: { url: hook } },
+    { line: 'POST /api/v1/webhooks', as: 'moderator', body: { url: hook, event_types: [], secret: 'x' } },
+    { line: 'POST /api/v1/webhooks', as: 'moderator', body: { url: hook }, headers: { 'idempotency-key': 'hook' } },
+    { line: 'POST /api/v1/webhooks', as: 'moderator', body: { url: hook }, headers: { 'idempotency-key': 'hook' } },
+    { line: 'GET /api/v1/webhooks', as: 'moderator' },
+    { line: 'GET /api/v1/webhooks/receiver', as: 'moderator' },
+    { line: 'GET /api/v1/webhooks/999999999', as: 'moderator' },
+    { line: 'PATCH /api/v1/webhooks/receiver', as: 'moderator', body: { enabled: false } },
+    { line: 'POST /api/v1/webhooks/receiver/test', as: 'moderator' },
+    { line: 'PATCH /api/v1/webhooks/receiver', as: 'moderator', body: { enabled: true, event_types: ['idea.voted'] } },
+    { line: 'POST /api/v1/webhooks/receiver/rotate-secret?overlap_hours=0', as: 'moderator' },
+    { line: 'POST /api/v1/webhooks/receiver/rotate-secret?overlap_hours=721', as: 'moderator' },
+    { line: 'GET /api/v1/webhooks/receiver/deliveries?state=dead', as: 'moderator' },
+    { line: 'GET /api/v1/webhooks/receiver/deliveries?state=lost', as: 'moderator' },
+    { line: 'POST /api/v1/webhooks/receiver/deliveries/999999999/redeliver', as: 'moderator' },
+    { line: 'POST /api/v1/webhooks/receiver/test', as: 'moderator' },
+    { line: 'DELETE /api/v1/webhooks/receiver', as: 'moderator' },
+    { line: 'DELETE /api/v1/webhooks/receiver', as: 'moderator' },
     { line: 'GET /health', as: 'nobody' },
   ];
 
@@ -230,7 +252,7 @@ describe('the answers of the test server', () => {
     for (const { line, as = 'writer', body, text, headers } of steps) {
       const [method = '', path = ''] = line
         .split(' ')
-        .map(word => word.replace(/first|second|tag$/g, at => `${ids[at]}`));
+        .map(word => word.replace(/first|second|receiver|tag$/g, at => `${ids[at]}`));
       const json = JSON.stringify(body, (_, value) => ids[value] ?? value);
       const response = await fetch(baseUrl + path, {
         method,
@@ -253,6 +275,7 @@ describe('the answers of the test server', () => {
       ).toBeUndefined();
       const { id } = answered === '' ? { id: undefined } : JSON.parse(answered);
       if (response.status === 201 && path === '/api/v1/ideas') ids[ids.first === undefined ? 'first' : 'second'] ??= id;
+      if (response.status === 201 && path === '/api/v1/webhooks') ids.receiver ??= id;
       answers.push({
         status: response.status,
         body: answered === '' ? '' : JSON.parse(answered, neutral),
@@ -270,7 +293,18 @@ describe('the answers of the test server', () => {
   /** Replaces values that differ between two servers by their type. */
   function neutral(name: string, value: unknown): unknown {
     if (
-      ['id', 'idea_id', 'merged_into_id', 'carried_from_id', 'url', 'cursor', 'next_cursor', 'token_id'].includes(name)
+      [
+        'id',
+        'idea_id',
+        'merged_into_id',
+        'carried_from_id',
+        'url',
+        'cursor',
+        'next_cursor',
+        'token_id',
+        'secret',
+        'event_id',
+      ].includes(name)
     )
       return value === null ? null : typeof value;
     // In the changes of an event, `from` and `to` can be the id of a tag or an idea. The ids of the two servers differ,
@@ -453,6 +487,35 @@ describe('the webhooks of the test server', () => {
     }
     const [, , , , changed] = receiver.received;
     expect(changed).toMatchObject({ data: { changes: [{ field: 'status_key', from: 'open', to: 'planned' }] } });
+  });
+
+  test('a client creates a webhook on the test server, and its receiver verifies a test event, both secrets after a rotation, and a redelivery', async () => {
+    const server = await startForTest();
+    const receiver = await startReceiver();
+    const { ideas, webhooks } = clientOf(server);
+    const made = await webhooks.create({ url: receiver.url, event_types: ['idea.created'] });
+    receiver.secret = made.secret ?? '';
+    const test = await webhooks.test(made.id);
+    expect(test).toMatchObject({ type: 'webhook.test', state: 'pending' });
+    await server.deliveries();
+    const { secret } = await webhooks.rotateSecret(made.id);
+    await ideas.create({ title: 'A', body: 'B' });
+    await server.deliveries();
+    receiver.secret = secret ?? '';
+    await webhooks.redeliver(made.id, test.id);
+    await server.deliveries();
+    expect(receiver.received.map(({ type }) => type)).toEqual(['webhook.test', 'idea.created', 'webhook.test']);
+    expect(receiver.received[2]?.id).toBe(receiver.received[0]?.id);
+    expect(await webhooks.deliveries(made.id).toArray({ limit: 9 })).toMatchObject([
+      { type: 'idea.created', state: 'delivered', last_attempt: { status: 204 } },
+      { type: 'webhook.test', state: 'delivered', attempt_count: 1 },
+    ]);
+    await webhooks.update(made.id, { enabled: false });
+    expect(await keyOf(webhooks.test(made.id))).toBe('webhook_disabled');
+    const plain = clientOf({ ...server, token: server.issueToken('moderate') });
+    expect(await keyOf(plain.webhooks.list())).toBe('missing_capability');
+    const able = clientOf({ ...server, token: server.issueToken('read', undefined, ['manage_webhooks']) });
+    expect((await able.webhooks.list()).data).toHaveLength(1);
   });
 
   test('the test server can send the example of every event of the contract', async () => {

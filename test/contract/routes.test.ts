@@ -17,6 +17,7 @@ interface Operation {
   parameters: { name: string; in: 'path' | 'query' | 'header'; required?: boolean }[];
   statuses: number[];
   grant: string | undefined;
+  capability: string | undefined;
   bucket: string | undefined;
   grantByQuery: unknown;
   isOpen: boolean;
