@@ -839,9 +839,7 @@ export interface Token {
     /** Whether the token can moderate now: its grant is `moderate`, and its issuer is a moderator. */
     is_moderate_effective: boolean;
   }[];
-  /**
-   * What the token can do now besides the actions of its grants. Empty while its issuer is neither owner nor admin.
-   */
+  /** The capabilities that the token can use now. Empty while its issuer is neither owner nor admin. */
   capabilities: Capability[];
   /** When the token expires; null: never. */
   expires_at: string | null;
@@ -1655,7 +1653,7 @@ export interface Webhook {
   disabled_reason: string | null;
   /** When the first attempt after the last success failed; null if none has failed since then. */
   failing_since: string | null;
-  /** Until when the server also signs with the previous secret; null if there is none. */
+  /** Until when the server also signs with the previous secret; null without a previous secret. */
   previous_secret_expires_at: string | null;
   /** The number of pending deliveries. The server counts at most 1000. */
   pending_count: number;
@@ -1711,7 +1709,7 @@ export interface WebhookWithSecret {
   disabled_reason: string | null;
   /** When the first attempt after the last success failed; null if none has failed since then. */
   failing_since: string | null;
-  /** Until when the server also signs with the previous secret; null if there is none. */
+  /** Until when the server also signs with the previous secret; null without a previous secret. */
   previous_secret_expires_at: string | null;
   /** The number of pending deliveries. The server counts at most 1000. */
   pending_count: number;
@@ -1775,7 +1773,7 @@ export interface WebhookDelivery {
   next_attempt_at: string | null;
   /** When the delivery was delivered or became dead; null if it is pending. */
   finished_at: string | null;
-  /** The last attempt; null if there was none. */
+  /** The last attempt; null before the first attempt. */
   last_attempt: {
     /** When the attempt began. */
     attempted_at: string;

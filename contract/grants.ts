@@ -10,7 +10,7 @@ export const Grant = z.enum(grants).meta({
 });
 export type Grant = z.infer<typeof Grant>;
 
-/** What a token may do besides the actions of its grants. An admin chooses the capabilities of a new token. */
+/** The capabilities that a token can have in addition to its grants. An admin chooses them for a new token. */
 export const capabilities = ['manage_webhooks'] as const;
 
 export const Capability = z.enum(capabilities).meta({

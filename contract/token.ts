@@ -35,9 +35,7 @@ export const Token = z
       .describe('The boards of the token, each with its grant.'),
     capabilities: z
       .array(Capability)
-      .describe(
-        'What the token can do now besides the actions of its grants. Empty while its issuer is neither owner nor admin.',
-      ),
+      .describe('The capabilities that the token can use now. Empty while its issuer is neither owner nor admin.'),
     expires_at: Timestamp.nullable().describe('When the token expires; null: never.'),
     buckets: z
       .object({ 'apitoken:read': BucketState, 'apitoken:write': BucketState })

@@ -66,7 +66,7 @@ export const Webhook = z
       'When the first attempt after the last success failed; null if none has failed since then.',
     ),
     previous_secret_expires_at: Timestamp.nullable().describe(
-      'Until when the server also signs with the previous secret; null if there is none.',
+      'Until when the server also signs with the previous secret; null without a previous secret.',
     ),
     pending_count: z
       .int()
@@ -189,7 +189,7 @@ export const WebhookDelivery = z
         error: z.string().nullable().describe('Why there was no response; null if there was one.'),
       })
       .nullable()
-      .describe('The last attempt; null if there was none.'),
+      .describe('The last attempt; null before the first attempt.'),
   })
   .meta({
     title: 'WebhookDelivery',

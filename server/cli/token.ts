@@ -33,7 +33,11 @@ export const addTokenCommands = noun('token', 'tokens of the Agent API', {
         { parse: addNamedBoard },
       ),
       grant: withDefault('<grant>', 'the grant for boards without their own', 'read', { choices: grants }),
-      capability: repeatable('<capability>', 'what the token may do besides its grants; repeatable', capabilities),
+      capability: repeatable(
+        '<capability>',
+        'a capability of the token, in addition to its grants; repeatable',
+        capabilities,
+      ),
       expiresAt: optional('<time>', 'the expiry: an RFC 3339 time', { parse: parseTime }),
       expiresInDays: optional('<number>', 'the expiry in days from now', { parse: parseDays, conflicts: 'expiresAt' }),
     },

@@ -189,7 +189,7 @@ export const administrationEntries = {
     capabilities: z
       .array(z.enum(capabilities))
       .readonly()
-      .describe('what the token can do besides the actions of its grants'),
+      .describe('the capabilities of the token, in addition to its grants'),
     expires_at: z
       .string()
       .nullable()

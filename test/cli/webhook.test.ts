@@ -46,6 +46,8 @@ test.concurrent('the webhook commands create, change, disable, enable and delete
     description: '',
     board: 'web-app',
     event_types: ['idea.created', 'idea.merged'],
+    token_id: null,
+    token: null,
     state: 'enabled',
     failing_since: null,
     disabled_at: null,

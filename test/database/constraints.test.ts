@@ -345,6 +345,13 @@ const promises: Promised[] = [
     accepted: [':voter'],
   },
   {
+    constraint: 'api_tokens_capabilities_check',
+    promise: 'a token has only known capabilities',
+    statement: 'update api_tokens set capabilities = $1::text[] where id = :token',
+    refused: ['{manage_webhooks,manage_boards}'],
+    accepted: ['{}', '{manage_webhooks}'],
+  },
+  {
     constraint: 'api_tokens_kind_check',
     promise: 'a token is an API token or an OAuth token',
     statement: 'update api_tokens set kind = $1 where id = :token',

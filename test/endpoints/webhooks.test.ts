@@ -92,7 +92,7 @@ describe('a new webhook', () => {
     for (const { secret } of [first, rotated]) expect(stored).not.toContain(secret.slice('whsec_'.length));
   });
 
-  test('of parallel requests for new webhooks, only as many succeed as the account may have', async () => {
+  test('parallel requests for new webhooks never give the account more webhooks than it may have', async () => {
     const { world, ask } = await tokenForWebhooks();
     await server.sql(
       `insert into webhook_endpoints (account_id, url, secret) select $1, $2, 'sealed' from generate_series(1, $3::int)`,
@@ -240,7 +240,7 @@ describe('a change of a webhook', () => {
     });
   });
 
-  test('of parallel deletions of one webhook, one succeeds and the others get 404', async () => {
+  test('one of several parallel deletions of a webhook succeeds, and the others get 404', async () => {
     const { world, ask } = await tokenForWebhooks();
     const { webhookId: id } = await createTargets(server, world);
     const told = server.auditLines.length;

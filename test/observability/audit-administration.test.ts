@@ -503,13 +503,14 @@ const cases: Cases = {
     const expiresAt = new Date('2100-01-01T00:00:00Z');
     const boards = [{ boardId: world.boardId, grant: 'write' as const }];
     const input = { accountId: world.accountId, issuerId: world.ownerId, name: 'Bot', boards, expiresAt };
-    const { token } = await createToken(admin, input);
+    const { token } = await createToken(admin, { ...input, capabilities: ['manage_webhooks'] });
     return {
       ...account(),
       token_id: token.id,
       kind: 'api',
       user_id: world.ownerId,
       boards: [{ board_id: world.boardId, level: 'write' }],
+      capabilities: ['manage_webhooks'],
       expires_at: '2100-01-01T00:00:00.000Z',
     };
   },

@@ -17,7 +17,7 @@ export interface NewToken {
   issuerId: number;
   name: string;
   boards: { boardId: number; grant: Grant }[];
-  /** What the token may do besides the actions of its grants. By default nothing. */
+  /** The capabilities of the token. The default is no capability. */
   capabilities?: readonly Capability[];
   expiresAt?: Date | null;
   /** The kind of the token. The default is 'api'. */

@@ -107,7 +107,7 @@ export const exportSections: Readonly<Record<string, Section>> = {
       db
         .selectFrom('api_tokens as t')
         .innerJoin('accounts as a', 'a.id', 't.account_id')
-        .select(['t.id', 'a.slug as account', 't.kind', 't.name'])
+        .select(['t.id', 'a.slug as account', 't.kind', 't.name', 't.capabilities'])
         .select(['t.created_at', 't.last_used_at', 't.expires_at', 't.revoked_at'])
         .select(t =>
           jsonArrayFrom(
@@ -204,6 +204,7 @@ export const notExported: Partial<Record<keyof Tables, string>> = {
   sign_in_links: 'A link is a secret that is valid for a short time.',
   token_usage: 'The counts describe the programs that use a token, and are deleted after 90 days.',
   vote_networks: 'The export has the votes. A network is only a hash, and is deleted after some time.',
+  webhook_endpoints: 'A webhook belongs to the account, also if a token of the person created it.',
 };
 
 /** Reads the votes of the person and of the person's tokens, one voter after the other. */
