@@ -33,7 +33,8 @@ const rows = {
 
   'server/http/': `config.ts database/ dependencies.ts domain/ entities/ observability/ contract/
     @fastify/accept-negotiator @ts-rest/core @ts-rest/fastify fastify find-my-way ipaddr.js node zod`,
-  'server/endpoints/': 'dependencies.ts domain/ http/ observability/readiness.ts contract/ @ts-rest/fastify',
+  'server/endpoints/': `dependencies.ts domain/ http/ observability/readiness.ts outgoing/address-guard.ts contract/
+    @ts-rest/fastify`,
   'server/mcp/': `config.ts dependencies.ts domain/ http/ contract/
     @modelcontextprotocol/server @ts-rest/core @ts-rest/fastify fastify leven zod`,
   'server/oauth/': `config.ts dependencies.ts domain/ http/ observability/ outgoing/ pages/shell/ text/ contract/errors.ts
@@ -55,7 +56,7 @@ const rows = {
     fastify graphile-worker kysely node pino zod`,
   'server/demo/': 'database/ dependencies.ts domain/ entities/ node zod',
   'server/cli/': `app-key.ts config.ts database/ delivery/chat/post-message.ts domain/ entities/ extensions/ jobs/ observability/ outgoing/
-    production-secrets.ts contract/events.ts contract/grants.ts contract/status.ts commander kysely node zod`,
+    production-secrets.ts contract/events.ts contract/grants.ts contract/limits.ts contract/status.ts commander kysely node zod`,
 
   // The files that assemble the server and the worker.
   'server/config.ts': 'contract/limits.ts ipaddr.js zod',
