@@ -94,6 +94,7 @@ export type ErrorKey =
   | 'unknown_method'
   | 'board_required'
   | 'unauthorized'
+  | 'network_not_allowed'
   | 'agent_api_unavailable'
   | 'board_not_granted'
   | 'insufficient_scope'
@@ -163,6 +164,7 @@ export interface Operations {
     result: Token;
     errorKey:
       | 'unauthorized'
+      | 'network_not_allowed'
       | 'agent_api_unavailable'
       | 'validation_failed'
       | 'rate_limited'
@@ -177,6 +179,7 @@ export interface Operations {
     errorKey:
       | 'board_required'
       | 'unauthorized'
+      | 'network_not_allowed'
       | 'agent_api_unavailable'
       | 'board_not_granted'
       | 'insufficient_scope'
@@ -193,6 +196,7 @@ export interface Operations {
     errorKey:
       | 'board_required'
       | 'unauthorized'
+      | 'network_not_allowed'
       | 'agent_api_unavailable'
       | 'board_not_granted'
       | 'insufficient_scope'
@@ -211,6 +215,7 @@ export interface Operations {
       | 'malformed_json'
       | 'board_required'
       | 'unauthorized'
+      | 'network_not_allowed'
       | 'agent_api_unavailable'
       | 'board_not_granted'
       | 'insufficient_scope'
@@ -237,6 +242,7 @@ export interface Operations {
       | 'malformed_json'
       | 'board_required'
       | 'unauthorized'
+      | 'network_not_allowed'
       | 'agent_api_unavailable'
       | 'board_not_granted'
       | 'insufficient_scope'
@@ -267,6 +273,7 @@ export interface Operations {
       | 'malformed_json'
       | 'board_required'
       | 'unauthorized'
+      | 'network_not_allowed'
       | 'agent_api_unavailable'
       | 'board_not_granted'
       | 'insufficient_scope'
@@ -295,6 +302,7 @@ export interface Operations {
     errorKey:
       | 'board_required'
       | 'unauthorized'
+      | 'network_not_allowed'
       | 'agent_api_unavailable'
       | 'board_not_granted'
       | 'insufficient_scope'
@@ -312,6 +320,7 @@ export interface Operations {
     errorKey:
       | 'board_required'
       | 'unauthorized'
+      | 'network_not_allowed'
       | 'agent_api_unavailable'
       | 'board_not_granted'
       | 'insufficient_scope'
@@ -331,6 +340,7 @@ export interface Operations {
       | 'malformed_json'
       | 'board_required'
       | 'unauthorized'
+      | 'network_not_allowed'
       | 'agent_api_unavailable'
       | 'board_not_granted'
       | 'insufficient_scope'
@@ -357,6 +367,7 @@ export interface Operations {
     errorKey:
       | 'board_required'
       | 'unauthorized'
+      | 'network_not_allowed'
       | 'agent_api_unavailable'
       | 'board_not_granted'
       | 'insufficient_scope'
@@ -376,6 +387,7 @@ export interface Operations {
       | 'malformed_json'
       | 'board_required'
       | 'unauthorized'
+      | 'network_not_allowed'
       | 'agent_api_unavailable'
       | 'board_not_granted'
       | 'insufficient_scope'
@@ -403,6 +415,7 @@ export interface Operations {
     errorKey:
       | 'board_required'
       | 'unauthorized'
+      | 'network_not_allowed'
       | 'agent_api_unavailable'
       | 'board_not_granted'
       | 'insufficient_scope'
@@ -421,6 +434,7 @@ export interface Operations {
       | 'malformed_json'
       | 'board_required'
       | 'unauthorized'
+      | 'network_not_allowed'
       | 'agent_api_unavailable'
       | 'board_not_granted'
       | 'insufficient_scope'
@@ -450,6 +464,7 @@ export interface Operations {
       | 'malformed_json'
       | 'board_required'
       | 'unauthorized'
+      | 'network_not_allowed'
       | 'agent_api_unavailable'
       | 'board_not_granted'
       | 'insufficient_scope'
@@ -474,6 +489,7 @@ export interface Operations {
     errorKey:
       | 'board_required'
       | 'unauthorized'
+      | 'network_not_allowed'
       | 'agent_api_unavailable'
       | 'board_not_granted'
       | 'insufficient_scope'
@@ -493,6 +509,7 @@ export interface Operations {
       | 'malformed_json'
       | 'board_required'
       | 'unauthorized'
+      | 'network_not_allowed'
       | 'agent_api_unavailable'
       | 'board_not_granted'
       | 'insufficient_scope'
@@ -521,6 +538,7 @@ export interface Operations {
       | 'malformed_json'
       | 'board_required'
       | 'unauthorized'
+      | 'network_not_allowed'
       | 'agent_api_unavailable'
       | 'board_not_granted'
       | 'insufficient_scope'
@@ -550,6 +568,7 @@ export interface Operations {
       | 'malformed_json'
       | 'board_required'
       | 'unauthorized'
+      | 'network_not_allowed'
       | 'agent_api_unavailable'
       | 'board_not_granted'
       | 'insufficient_scope'
@@ -575,6 +594,7 @@ export interface Operations {
       | 'malformed_json'
       | 'board_required'
       | 'unauthorized'
+      | 'network_not_allowed'
       | 'agent_api_unavailable'
       | 'board_not_granted'
       | 'insufficient_scope'
@@ -603,6 +623,7 @@ export interface Operations {
       | 'malformed_json'
       | 'board_required'
       | 'unauthorized'
+      | 'network_not_allowed'
       | 'agent_api_unavailable'
       | 'board_not_granted'
       | 'insufficient_scope'
@@ -843,6 +864,10 @@ export interface Token {
   capabilities: Capability[];
   /** When the token expires; null: never. */
   expires_at: string | null;
+  /**
+   * When the secret of this request stops working, because the token has a newer secret; null: this is the newest secret.
+   */
+  secret_expires_at: string | null;
   /** The state of the two rate limits of the token. */
   buckets: {
     'apitoken:read': BucketState;

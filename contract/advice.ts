@@ -17,6 +17,8 @@ const advice: Record<ErrorKey, string> = {
   unknown_method: 'Use POST.',
   board_required: 'Call again with the slug of one of the listed boards as board.',
   unauthorized: 'Tell the user to authorize the connection again.',
+  network_not_allowed:
+    'Do not retry from here. Tell the user that the token works only in some networks. An owner or admin can change them.',
   agent_api_unavailable: 'Do not retry. Tell the user that the plan of the account does not include the Agent API.',
   board_not_granted: 'Use the slug of one of the listed boards as board.',
   insufficient_scope:

@@ -20,6 +20,7 @@ export const errors = {
   unknown_method: { status: 400, meaning: 'The request starts with a method that the server does not know.' },
   board_required: { status: 400, meaning: 'The token grants more than one board. Name one with the board parameter.' },
   unauthorized: { status: 401, meaning: 'The bearer token is missing, malformed, unknown, revoked or expired.' },
+  network_not_allowed: { status: 403, meaning: 'The token does not allow the network that the request came from.' },
   agent_api_unavailable: { status: 403, meaning: "The account's plan does not include the Agent API." },
   board_not_granted: { status: 403, meaning: 'The board parameter names a board that the token does not grant.' },
   insufficient_scope: { status: 403, meaning: "The token's grant on this board is too low for the action." },
@@ -388,7 +389,13 @@ function detailsField(keys: ErrorKey[]): z.ZodRawShape {
 const universal = ['rate_limited', 'internal_error', 'service_unavailable'] as const;
 
 /** The error keys that every authenticated endpoint can answer with before it runs its operation. */
-const authenticated = [...universal, 'unauthorized', 'agent_api_unavailable', 'validation_failed'] as const;
+const authenticated = [
+  ...universal,
+  'unauthorized',
+  'network_not_allowed',
+  'agent_api_unavailable',
+  'validation_failed',
+] as const;
 
 const onBoard = [...authenticated, 'board_required', 'board_not_granted', 'insufficient_scope'] as const;
 

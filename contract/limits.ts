@@ -18,6 +18,9 @@ export const maxTagsOfBoard = 200;
 export const maxStatusesOfBoard = 50;
 export const maxBoardsOfToken = 100;
 
+/** The maximum number of networks that a token can be limited to. */
+export const maxNetworksOfToken = 20;
+
 /** The maximum number of ideas that one request can read by their ids. */
 export const maxIdsOfRequest = 100;
 

@@ -37,6 +37,9 @@ export const Token = z
       .array(Capability)
       .describe('The capabilities that the token can use now. Empty while its issuer is neither owner nor admin.'),
     expires_at: Timestamp.nullable().describe('When the token expires; null: never.'),
+    secret_expires_at: Timestamp.nullable().describe(
+      'When the secret of this request stops working, because the token has a newer secret; null: this is the newest secret.',
+    ),
     buckets: z
       .object({ 'apitoken:read': BucketState, 'apitoken:write': BucketState })
       .describe('The state of the two rate limits of the token.'),
@@ -53,6 +56,7 @@ export const Token = z
         boards: [{ id: 1, slug: 'web-app', name: 'Web app', grant: 'moderate', is_moderate_effective: true }],
         capabilities: ['manage_webhooks'],
         expires_at: null,
+        secret_expires_at: null,
         buckets: {
           'apitoken:read': { limit: 120, remaining: 118, reset: 41 },
           'apitoken:write': { limit: 20, remaining: 20, reset: 1180 },

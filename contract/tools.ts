@@ -115,6 +115,7 @@ export const useTools = c.mutation({
       'malformed_json',
       'invalid_message',
       'unauthorized',
+      'network_not_allowed',
       'agent_api_unavailable',
       'origin_not_allowed',
       'not_found',

@@ -129,13 +129,19 @@ CREATE TABLE api_tokens (
   CONSTRAINT api_tokens_voter_id_key UNIQUE (account_id, voter_id),
   CONSTRAINT api_tokens_capabilities_check CHECK (capabilities <@ ARRAY['manage_webhooks'::text]),
   CONSTRAINT api_tokens_kind_check CHECK (kind = ANY (ARRAY['api'::text, 'oauth'::text])),
+  CONSTRAINT api_tokens_last_used_client_check CHECK (char_length(last_used_client) <= 50),
   CONSTRAINT api_tokens_name_check CHECK (char_length(name) >= 1 AND char_length(name) <= 100),
+  CONSTRAINT api_tokens_previous_secret_check CHECK (octet_length(previous_secret_hash) = 32 AND (previous_secret_hash IS NULL) = (previous_secret_expires_at IS NULL)),
+  CONSTRAINT api_tokens_read_limit_check CHECK (read_limit > 0),
   CONSTRAINT api_tokens_secret_hash_check CHECK (octet_length(secret_hash) = 32),
+  CONSTRAINT api_tokens_write_limit_check CHECK (write_limit > 0),
   CONSTRAINT api_tokens_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE,
   CONSTRAINT api_tokens_issuer_id_fkey FOREIGN KEY (issuer_id) REFERENCES users(id),
   CONSTRAINT api_tokens_voter_id_fkey FOREIGN KEY (account_id, voter_id) REFERENCES voters(account_id, id) ON DELETE CASCADE
 );
+CREATE INDEX api_tokens_expires_at_idx ON api_tokens USING btree (expires_at) WHERE kind = 'api'::text AND revoked_at IS NULL;
 CREATE INDEX api_tokens_issuer_id_idx ON api_tokens USING btree (issuer_id);
+CREATE INDEX api_tokens_last_used_network_idx ON api_tokens USING btree (last_used_at) WHERE last_used_network IS NOT NULL;
 
 -- table boards (tenant)
 

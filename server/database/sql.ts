@@ -63,6 +63,8 @@ export const smallint = <T extends number>() => type<T>('smallint');
 export const double = () => type<number>('double precision');
 export const boolean = () => type<boolean>('boolean');
 export const text = <T extends string = string>() => type<T>('text');
+/** An IP address. */
+export const inet = () => type<string>('inet');
 export const uuid = () => type<string>('uuid');
 export const bytes = () => type<Buffer>('bytea');
 export const time = () => type<string, Date | string>('timestamp with time zone');

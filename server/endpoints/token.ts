@@ -11,7 +11,7 @@ export function tokenEndpoints(server: ServerDependencies): Pick<Endpoints, 'get
     getToken: async ({ request }) => {
       const { principal } = admissionOf(request);
       const now = server.clock.now();
-      const counterOf = (bucket: Bucket) => tokenCounter(bucket, principal.tokenId, server.config, now);
+      const counterOf = (bucket: Bucket) => tokenCounter(bucket, principal, server.config, now);
       const states = await peek(server.database, [counterOf('apitoken:read'), counterOf('apitoken:write')], now);
       const [read, write] = states as [BucketState, BucketState];
       return {
@@ -27,6 +27,7 @@ export function tokenEndpoints(server: ServerDependencies): Pick<Endpoints, 'get
           })),
           capabilities: principal.capabilities,
           expires_at: presentTime(principal.expiresAt),
+          secret_expires_at: presentTime(principal.secretExpiresAt),
           buckets: { 'apitoken:read': presentBucket(read), 'apitoken:write': presentBucket(write) },
         },
       };

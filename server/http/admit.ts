@@ -12,8 +12,8 @@ import { type Admission, pathOf, routeMetadata } from './request-context.ts';
 
 /**
  * The hook that admits a request before its body is read. It checks the rate limit of the IP address first (429), then
- * the token (401) and the token's rate limit (429). After them it checks the plan of the account (403), the board (400,
- * 403, 422), the grant and the capability (403) and the issuer (403).
+ * the token (401), the token's network (403) and the token's rate limit (429). After them it checks the plan of the
+ * account (403), the board (400, 403, 422), the grant and the capability (403) and the issuer (403).
  */
 export function admitRequests(server: ServerDependencies) {
   return async (request: FastifyRequest, reply: FastifyReply) => {
@@ -37,7 +37,7 @@ export function admitRequests(server: ServerDependencies) {
 }
 
 /**
- * Checks the account's plan, and the board, grant and issuer of a token, before the request is validated. Throws errors
+ * Checks the allowed networks, the account's plan, and the board, grant and issuer of a token, before the request is validated. Throws errors
  * with the HTTP status 400, 403 or 422.
  */
 export function authorize(
@@ -67,6 +67,8 @@ function admissionFor(
     const found = await authenticateAgain(server, request);
     return admissionFor(server, request, principal.isReadOnly ? withoutWriting(found) : found, metadata, query);
   };
+  // The error shows that the token is valid, but only to a client that has the right secret.
+  if (!principal.isNetworkAllowed) throw new DomainError('network_not_allowed');
   if (config.PLANS_WITHOUT_AGENT_API.includes(principal.account.plan)) {
     throw new DomainError('agent_api_unavailable');
   }

@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { sql as fragment } from 'kysely';
 import type { Bucket } from '../../contract/limits.ts';
 import type { Queryable } from '../database/database.ts';
 import { inTimeOr } from '../database/in-time.ts';
@@ -6,6 +7,8 @@ import { type Arguments, query } from '../database/query.ts';
 import { isDatabaseUnavailable } from '../database/unavailable.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import { DomainError } from '../domain/domain-error.ts';
+import { maskedNetworkOf } from '../observability/mask-addresses.ts';
+import { sdkProductOf } from '../observability/sdk-product.ts';
 import { auditFailedAuthentication, refuseExhausted } from './audit-refusals.ts';
 import type { Principal } from './find-tokens.ts';
 import { findPrincipal, lookUpToken, type TokenLookup } from './look-up-token.ts';
@@ -33,19 +36,21 @@ export async function authenticate(
   const now = clock.now();
   const { authorization } = request.headers;
   const ip = ipCounter(request.ip, config, now);
-  const found = await lookUpToken(database, { ...options, authorization, ip, config, now });
+  const found = await lookUpToken(database, { ...options, authorization, ip, address: request.ip, config, now });
   const { failure, principal } = found;
   refuseExhausted(audit, request, reply, found.ip, principal);
   if (failure) auditFailedAuthentication(audit, request, failure);
   if (!principal) throw new DomainError('unauthorized');
+  // `authorize` refuses the request. Nothing of the token may change or be shown before.
+  if (!principal.isNetworkAllowed) return principal;
 
   if (found.bucket) refuseExhausted(audit, request, reply, found.bucket, principal);
   setRateLimitHeaders(reply, found.bucket ?? (await readBucket(server, bucket, principal, now)));
   request.bucketState = found.bucket;
   request.idempotency = idempotency ?? null;
   request.storedAnswer = found.storedAnswer;
-  if (found.storedAnswer && bucket) request.sparedCounter = tokenCounter(bucket, principal.tokenId, config, now);
-  noteUse(database, principal, now).catch(error => {
+  if (found.storedAnswer && bucket) request.sparedCounter = tokenCounter(bucket, principal, config, now);
+  noteUse(database, request, principal, now).catch(error => {
     request.log.warn({ err: error }, 'could not store the last use of a token');
   });
   return principal;
@@ -58,17 +63,32 @@ export async function authenticateAgain(
 ): Promise<Principal> {
   const { authorization } = request.headers;
   const acceptsOauth = routeMetadata(request)?.auth === 'tools';
-  const principal = await findPrincipal(database, { authorization, acceptsOauth, config, now: clock.now() });
+  const given = { authorization, acceptsOauth, address: request.ip, config, now: clock.now() };
+  const principal = await findPrincipal(database, given);
   if (!principal) throw new DomainError('unauthorized');
   return principal;
 }
 
 const touchToken = query(
   'touch_token',
-  (db, $: Arguments<{ accountId: number; tokenId: number; now: Date; due: Date }>) =>
+  (
+    db,
+    $: Arguments<{
+      accountId: number;
+      tokenId: number;
+      now: Date;
+      due: Date;
+      network: string | null;
+      client: string | null;
+    }>,
+  ) =>
     db
       .updateTable('api_tokens')
-      .set({ last_used_at: $.now })
+      .set({
+        last_used_at: $.now,
+        last_used_network: fragment<string | null>`${$.network}::cidr`,
+        last_used_client: $.client,
+      })
       .where('account_id', '=', $.accountId)
       .where('id', '=', $.tokenId)
       .where(token => token.or([token('last_used_at', 'is', null), token('last_used_at', '<', $.due)])),
@@ -76,11 +96,24 @@ const touchToken = query(
 
 const touchIntervalMs = 60_000;
 
-/** Records the time of a token's last use, at most once a minute. */
-async function noteUse(database: Queryable, principal: Principal, now: Date): Promise<void> {
+/** Records the time, the network and the SDK of a token's last use, at most once a minute. */
+async function noteUse(
+  database: Queryable,
+  { ip, headers }: FastifyRequest,
+  principal: Principal,
+  now: Date,
+): Promise<void> {
   const due = new Date(now.getTime() - touchIntervalMs);
   if (principal.lastUsedAt !== null && new Date(principal.lastUsedAt) >= due) return;
-  await database.query(touchToken, { accountId: principal.account.id, tokenId: principal.tokenId, now, due });
+  await database.query(touchToken, {
+    accountId: principal.account.id,
+    tokenId: principal.tokenId,
+    now,
+    due,
+    // Fastify has no IP address for a connection that is already closed.
+    network: maskedNetworkOf(ip ?? ''),
+    client: sdkProductOf(headers['user-agent']) ?? null,
+  });
 }
 
 /**
@@ -115,10 +148,10 @@ async function chargeIfPossible(server: ServerDependencies, counter: Counter, no
 async function readBucket(
   server: ServerDependencies,
   bucket: Bucket = 'apitoken:read',
-  { tokenId }: Principal,
+  principal: Principal,
   now: Date,
 ): Promise<BucketState> {
-  const counter = tokenCounter(bucket, tokenId, server.config, now);
+  const counter = tokenCounter(bucket, principal, server.config, now);
   const [state] = await peek(server.database, [counter], now);
   return state ?? stateOf(counter, 0, now);
 }

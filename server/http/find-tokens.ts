@@ -1,8 +1,8 @@
 import type { Capability, Grant } from '../../contract/grants.ts';
 import type { RowOf } from '../database/query.ts';
-import { array, bigint, boolean, bytes, integer, json, nullable, sql, text, time } from '../database/sql.ts';
+import { array, bigint, boolean, bytes, inet, integer, json, nullable, sql, text, time } from '../database/sql.ts';
 import type { Role } from '../entities/membership.ts';
-import { chargeCounters } from './rate-limit.ts';
+import { chargeCounters, type OwnLimits } from './rate-limit.ts';
 
 export interface GrantedBoard {
   id: number;
@@ -13,11 +13,12 @@ export interface GrantedBoard {
 
 /**
  * Finds the tokens of several requests and counts the requests against their rate limits, in one round trip. With
- * separate round trips, the server would handle a third fewer requests per second. Each argument up to idempotencyKeys
+ * separate round trips, the server would handle a third fewer requests per second. Each argument up to addresses
  * is an array with one element for each request. The statement cannot filter by account, because only the token
  * determines the account. It finds an API token by its id, and an OAuth grant by the hash of an access token. A request
  * counts against the rate limit of a token only if the secret is right. So nobody can exhaust the rate limit of a token
- * by knowing its id. A request that gets a stored answer does not count against this limit.
+ * by knowing its id. A request from a network that the token does not allow, and a request that gets a stored answer,
+ * do not count against this limit.
  */
 export const findTokens = sql(
   'find_tokens',
@@ -33,6 +34,7 @@ export const findTokens = sql(
       bucketsExpireAt: array(nullable(time())),
       paths: array(nullable(text())),
       idempotencyKeys: array(nullable(text())),
+      addresses: array(nullable(inet())),
       counters: array(text()),
       countersStartedAt: array(time()),
       countersExpireAt: array(time()),
@@ -53,6 +55,13 @@ export const findTokens = sql(
       capabilities: array(text<Capability>()),
       /** The hash of the secret of an API token, or the hash of an OAuth access token. */
       secret_hash: bytes(),
+      /** The hash of the secret before the last rotation. Null if that secret does not work. */
+      previous_secret_hash: nullable(bytes()),
+      previous_secret_expires_at: nullable(time()),
+      read_limit: nullable(integer()),
+      write_limit: nullable(integer()),
+      /** Whether the token allows the network of the request. */
+      is_network_allowed: boolean(),
       expires_at: nullable(time()),
       last_used_at: nullable(time()),
       voter_id: bigint(),
@@ -78,11 +87,12 @@ export const findTokens = sql(
   },
   `with token as materialized (
     select c.place, c.bucket || ':' || t.id as bucket_key, c.bucket_started_at, c.bucket_expires_at,
-      t.id, t.name, t.capabilities, coalesce(o.id_hash, t.secret_hash) as secret_hash,
+      t.id, t.name, t.capabilities, usable.secret_hash, usable.previous_secret_hash, t.previous_secret_expires_at,
+      t.read_limit, t.write_limit, usable.is_network_allowed,
       t.expires_at, t.last_used_at, t.voter_id, usable.is_usable,
       t.revoked_at is not null or a.erasure_began_at is not null or u.erasure_began_at is not null as is_revoked,
-      c.bucket is not null and coalesce(o.id_hash, t.secret_hash) = coalesce(c.access_hash, c.hash)
-        and usable.is_usable and k.fingerprint is null as is_charged,
+      c.bucket is not null and coalesce(coalesce(c.access_hash, c.hash) in (usable.secret_hash, usable.previous_secret_hash), false)
+        and usable.is_usable and usable.is_network_allowed and k.fingerprint is null as is_charged,
       t.account_id, a.name as account_name, a.plan,
       t.issuer_id, u.name as issuer_name, m.role, b.user_id is not null as is_blocked,
       k.fingerprint, k.status, k.body,
@@ -96,10 +106,10 @@ export const findTokens = sql(
     from unnest(
       $tokenIds::bigint[], $hashes::bytea[], $accessHashes::bytea[], $audiences::text[], $times::timestamptz[],
       $buckets::text[], $bucketsStartedAt::timestamptz[], $bucketsExpireAt::timestamptz[], $paths::text[],
-      $idempotencyKeys::text[]
+      $idempotencyKeys::text[], $addresses::inet[]
     ) with ordinality as c (
       token_id, hash, access_hash, audience, now, bucket, bucket_started_at, bucket_expires_at, path, idempotency_key,
-      place
+      address, place
     )
     -- This join costs nothing for API tokens, because they have no access_hash.
     left join oauth_records o
@@ -111,7 +121,11 @@ export const findTokens = sql(
     join users u on u.id = t.issuer_id
     cross join lateral (
       select t.revoked_at is null and (t.expires_at is null or t.expires_at > c.now)
-        and a.erasure_began_at is null and u.erasure_began_at is null as is_usable
+        and a.erasure_began_at is null and u.erasure_began_at is null as is_usable,
+        coalesce(o.id_hash, t.secret_hash) as secret_hash,
+        case when o.id_hash is null and t.previous_secret_expires_at > c.now then t.previous_secret_hash end
+          as previous_secret_hash,
+        t.allowed_networks = '{}' or coalesce(c.address <<= any (t.allowed_networks), false) as is_network_allowed
     ) usable
     left join memberships m on m.account_id = t.account_id and m.user_id = t.issuer_id
     left join user_blocks b on b.account_id = t.account_id and b.user_id = t.issuer_id
@@ -134,12 +148,16 @@ export type TokenRow = RowOf<typeof findTokens>;
 /** The token of a request, with the account of the token and the user who issued it. */
 export type Principal = ReturnType<typeof principalOf>;
 
-export function principalOf(row: TokenRow) {
+export function principalOf(row: TokenRow, secretExpiresAt: string | null) {
   return {
     tokenId: row.id,
     tokenName: row.name,
     expiresAt: row.expires_at,
+    /** The time when the secret of the request stops working, because a newer secret replaces it. Otherwise null. */
+    secretExpiresAt,
     lastUsedAt: row.last_used_at,
+    ownLimits: ownLimitsOf(row),
+    isNetworkAllowed: row.is_network_allowed,
     account: { id: row.account_id, name: row.account_name, plan: row.plan },
     issuer: { id: row.issuer_id, name: row.issuer_name, role: row.role, isBlocked: row.is_blocked },
     voterId: row.voter_id,
@@ -149,4 +167,8 @@ export function principalOf(row: TokenRow) {
     /** Whether the request came through a read-only connection. */
     isReadOnly: false,
   };
+}
+
+export function ownLimitsOf(row: Pick<TokenRow, 'read_limit' | 'write_limit'>): OwnLimits {
+  return { 'apitoken:read': row.read_limit, 'apitoken:write': row.write_limit };
 }

@@ -4,9 +4,17 @@ import type { Config } from '../config.ts';
 import { coalesceCalls } from '../database/coalesce-calls.ts';
 import type { Queryable } from '../database/database.ts';
 import { parseTokenText } from '../domain/tokens/token-text.ts';
-import { findTokens, type Principal, principalOf, type TokenRow } from './find-tokens.ts';
+import { findTokens, ownLimitsOf, type Principal, principalOf, type TokenRow } from './find-tokens.ts';
 import { mcpUrlOf } from './public-addresses.ts';
-import { type BucketState, type Counter, type Limits, stateOf, tokenCounter } from './rate-limit.ts';
+import {
+  addressOf,
+  type BucketState,
+  type Counter,
+  type Limits,
+  type OwnLimits,
+  stateOf,
+  tokenCounter,
+} from './rate-limit.ts';
 
 /** The answer that is stored for an Idempotency-Key, with the fingerprint of the answered request. */
 export interface StoredAnswer {
@@ -28,6 +36,8 @@ export interface TokenLookup {
   ip: Counter;
   bucket: Bucket | undefined;
   idempotency: Idempotency | undefined;
+  /** The IP address of the client. */
+  address: string | undefined;
   /** The settings of the rate limits, and BASE_URL, which gives the audience of OAuth access tokens. */
   config: Limits & Pick<Config, 'BASE_URL'>;
   now: Date;
@@ -45,8 +55,8 @@ export interface LookupResult {
   /** The reason why the bearer token is invalid. Null if it is valid. */
   failure: AuthenticationFailure | null;
   /**
-   * The rate limit of the token. Null if the request was not counted: its token is invalid, its route has no limit, or
-   * its answer is stored.
+   * The rate limit of the token. Null if the request was not counted: its token is invalid or does not allow its
+   * network, its route has no limit, or its answer is stored.
    */
   bucket: BucketState | null;
   storedAnswer: StoredAnswer | null;
@@ -76,6 +86,7 @@ export async function lookUpToken(database: Queryable, lookup: TokenLookup): Pro
 }
 
 const noHash = Buffer.alloc(32);
+const noOwnLimits: OwnLimits = { 'apitoken:read': null, 'apitoken:write': null };
 
 async function lookUpTokens(database: Queryable, lookups: Lookup[]): Promise<LookupResult[]> {
   const counters = lookups.map(({ ip }) => ip);
@@ -101,8 +112,8 @@ async function lookUpTokens(database: Queryable, lookups: Lookup[]): Promise<Loo
 type Uncounted = Omit<Lookup, 'ip'>;
 
 function argumentsOf(lookups: Uncounted[], counters: Counter[]) {
-  // The ids of the tokens are unknown here. Uses the id 0, because the time window is the same for every token.
-  const windows = lookups.map(lookup => counterOf(lookup, 0));
+  // The tokens are unknown here. Uses the id 0, because the time window is the same for every token.
+  const windows = lookups.map(lookup => counterOf(lookup, { tokenId: 0, ownLimits: noOwnLimits }));
   return {
     tokenIds: lookups.map(({ credential }) => (credential.kind === 'api' ? credential.tokenId : null)),
     hashes: lookups.map(({ credential }) => (credential.kind === 'api' ? credential.hash : null)),
@@ -114,6 +125,7 @@ function argumentsOf(lookups: Uncounted[], counters: Counter[]) {
     bucketsExpireAt: windows.map(window => window?.expiresAt.toISOString() ?? null),
     paths: lookups.map(({ idempotency }) => idempotency?.path ?? null),
     idempotencyKeys: lookups.map(({ idempotency }) => idempotency?.key ?? null),
+    addresses: lookups.map(({ address }) => addressOf(address)),
     counters: counters.map(({ key }) => key),
     countersStartedAt: counters.map(({ windowStartedAt }) => windowStartedAt.toISOString()),
     countersExpireAt: counters.map(({ expiresAt }) => expiresAt.toISOString()),
@@ -123,34 +135,45 @@ function argumentsOf(lookups: Uncounted[], counters: Counter[]) {
 /** Finds the principal of an Authorization header, without counting a request. Returns null if the token is invalid. */
 export async function findPrincipal(
   database: Queryable,
-  given: Pick<TokenLookup, 'authorization' | 'acceptsOauth' | 'config' | 'now'>,
+  given: Pick<TokenLookup, 'authorization' | 'acceptsOauth' | 'address' | 'config' | 'now'>,
 ): Promise<Principal | null> {
   const credential = readCredential(given);
   const lookup = { ...given, credential, bucket: undefined, idempotency: undefined };
   const [row] = await database.query(findTokens, argumentsOf([lookup], []));
   if (!row || row.place === null || credential.kind === 'none') return null;
-  return row.is_usable && timingSafeEqual(row.secret_hash, credential.hash) ? principalOf(row) : null;
+  const match = matchSecret(row, credential.hash);
+  return row.is_usable && match ? principalOf(row, match.expiresAt) : null;
 }
 
-function counterOf({ bucket, config, now }: Uncounted, tokenId: number): Counter | undefined {
-  return bucket && tokenCounter(bucket, tokenId, config, now);
+function counterOf({ bucket, config, now }: Uncounted, token: Parameters<typeof tokenCounter>[1]): Counter | undefined {
+  return bucket && tokenCounter(bucket, token, config, now);
+}
+
+/**
+ * Compares the hash of a secret with the hashes of the token. Returns the time when the secret stops working, if the
+ * token has a newer secret. Returns undefined for a wrong secret. Compares hashes even for an unknown token. Otherwise
+ * the response time would show which ids exist.
+ */
+function matchSecret(row: TokenRow | undefined, hash: Buffer): { expiresAt: string | null } | undefined {
+  const isCurrent = timingSafeEqual(row?.secret_hash ?? noHash, hash);
+  const isPrevious = timingSafeEqual(row?.previous_secret_hash ?? noHash, hash);
+  if (row && isCurrent) return { expiresAt: null };
+  return row?.previous_secret_hash && isPrevious ? { expiresAt: row.previous_secret_expires_at } : undefined;
 }
 
 function resultOf(lookup: Lookup, row: TokenRow | undefined, takeCount: (key: string) => number): LookupResult {
   const { credential, now } = lookup;
   const ip = stateOf(lookup.ip, takeCount(lookup.ip.key), now);
-  const counter = row?.is_charged ? counterOf(lookup, row.id) : undefined;
+  const counter = row?.is_charged ? counterOf(lookup, { tokenId: row.id, ownLimits: ownLimitsOf(row) }) : undefined;
   const bucket = counter ? stateOf(counter, takeCount(counter.key), now) : null;
-  // Compares hashes even for an unknown token id. Otherwise the response time would show which ids exist.
-  const hash = credential.kind === 'none' ? noHash : credential.hash;
-  const isMatching = timingSafeEqual(row?.secret_hash ?? noHash, hash);
-  if (!row || !isMatching || !row.is_usable) {
-    const failure = failureOf(credential, row, isMatching);
+  const match = matchSecret(row, credential.kind === 'none' ? noHash : credential.hash);
+  if (!row || !match || !row.is_usable) {
+    const failure = failureOf(credential, row, match !== undefined);
     return { ip, principal: null, failure, bucket: null, storedAnswer: null };
   }
   return {
     ip,
-    principal: principalOf(row),
+    principal: principalOf(row, match.expiresAt),
     failure: null,
     bucket,
     storedAnswer: row.fingerprint && { fingerprint: row.fingerprint, status: row.status, body: row.body },

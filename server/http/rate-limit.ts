@@ -24,11 +24,24 @@ export interface BucketState extends Counter {
 
 export type Limits = Pick<Config, 'RATE_LIMIT_READ' | 'RATE_LIMIT_WRITE' | 'RATE_LIMIT_IP'>;
 
+/** The own limits of a token. Null: the limit of the server applies. */
+export type OwnLimits = Readonly<Record<Bucket, number | null>>;
+
+interface LimitedToken {
+  tokenId: number;
+  ownLimits: OwnLimits;
+}
+
 const ipWindowSeconds = 60;
 
-export function tokenCounter(bucket: Bucket, tokenId: number, limits: Limits, now: Date): Counter {
-  const limit = bucket === 'apitoken:read' ? limits.RATE_LIMIT_READ : limits.RATE_LIMIT_WRITE;
+/** An own limit of the token can lower the limit of the server, but not raise it. */
+export function tokenCounter(bucket: Bucket, { tokenId, ownLimits }: LimitedToken, limits: Limits, now: Date): Counter {
+  const limit = Math.min(ownLimits[bucket] ?? Number.POSITIVE_INFINITY, serverLimitOf(bucket, limits));
   return openCounter(bucket, `${bucket}:${tokenId}`, limit, buckets[bucket].windowSeconds, now);
+}
+
+function serverLimitOf(bucket: Bucket, limits: Limits): number {
+  return bucket === 'apitoken:read' ? limits.RATE_LIMIT_READ : limits.RATE_LIMIT_WRITE;
 }
 
 export function ipCounter(ip: string | undefined, limits: Limits, now: Date): Counter {
@@ -54,17 +67,23 @@ export function openCounter(name: string, key: string, limit: number, windowSeco
  * one counter.
  */
 export function networkOf(ip: string | undefined): string {
-  if (ip === undefined) return 'unknown';
-  if (isIPv4(ip)) return ip;
-  const [plain = ''] = ip.split('%', 1);
-  // A trusted proxy may forward text that is not an IP address.
-  if (!isIPv6(plain)) return 'unknown';
-  const address = ipaddr.process(plain);
-  if (address instanceof ipaddr.IPv4) return address.toString();
-  return `${address.parts
+  const address = addressOf(ip);
+  if (address === null) return 'unknown';
+  if (isIPv4(address)) return address;
+  const { parts } = ipaddr.IPv6.parse(address);
+  return `${parts
     .slice(0, 4)
     .map(part => part.toString(16))
     .join(':')}::/64`;
+}
+
+/** Returns the IP address of a client. An IPv4-mapped IPv6 address becomes the IPv4 address. */
+export function addressOf(ip: string | undefined): string | null {
+  if (ip === undefined) return null;
+  if (isIPv4(ip)) return ip;
+  const [plain = ''] = ip.split('%', 1);
+  // A trusted proxy may forward text that is not an IP address.
+  return isIPv6(plain) ? ipaddr.process(plain).toString() : null;
 }
 
 export function stateOf(counter: Counter, count: number, now: Date): BucketState {

@@ -96,12 +96,12 @@ const deleteOldEvents = query(
 );
 
 export async function clearExpired(queue: Queryable, stopping: AbortSignal): Promise<void> {
-  for (const deletion of deleteExpired) await deleteInBatches(queue, deletion, expiredBatchSize, stopping);
+  for (const deletion of deleteExpired) await clearInBatches(queue, deletion, expiredBatchSize, stopping);
 }
 
 /** Deletes old events with their deliveries and notifications. */
 export function clearOldEvents(queue: Queryable, stopping: AbortSignal): Promise<void> {
-  return deleteInBatches(queue, deleteOldEvents, eventBatchSize, stopping);
+  return clearInBatches(queue, deleteOldEvents, eventBatchSize, stopping);
 }
 
 /** The batch size for deleted ideas. It is small, because each idea is removed together with its comments and votes. */
@@ -146,11 +146,47 @@ const deleteDeletedIdeas = query(
 
 /** Deletes the rows of deleted ideas with their comments and votes. */
 export function clearDeletedIdeas(queue: Queryable, stopping: AbortSignal): Promise<void> {
-  return deleteInBatches(queue, deleteDeletedIdeas, ideaBatchSize, stopping);
+  return clearInBatches(queue, deleteDeletedIdeas, ideaBatchSize, stopping);
 }
 
-/** Deletes rows in batches until none is left or the worker stops. Each batch holds its locks briefly. */
-async function deleteInBatches(
+/** The server shows and keeps the network of a token's last use for this number of days. */
+const keptNetworkDays = 30;
+
+/** Removes the networks of tokens that were not used for some time. */
+const forgetNetworks = query(
+  'forget_networks_of_tokens',
+  db =>
+    db
+      .with('old', cte =>
+        cte
+          .selectFrom('api_tokens as t')
+          .select(['t.account_id', 't.id'])
+          .where('t.last_used_network', 'is not', null)
+          .where('t.last_used_at', '<', sql<string>`now() - ${keptNetworkDays} * interval '1 day'`)
+          .limit(expiredBatchSize)
+          .forNoKeyUpdate('t')
+          .skipLocked(),
+      )
+      .with('changed', cte =>
+        cte
+          .updateTable('api_tokens as t')
+          .from('old')
+          .set({ last_used_network: null })
+          .whereRef('t.account_id', '=', 'old.account_id')
+          .whereRef('t.id', '=', 'old.id')
+          .returning('t.id'),
+      )
+      .selectFrom('changed')
+      .select(changed => changed.fn.countAll<number>().as('count')),
+  { isPrepared: false },
+);
+
+export function clearTokenNetworks(queue: Queryable, stopping: AbortSignal): Promise<void> {
+  return clearInBatches(queue, forgetNetworks, expiredBatchSize, stopping);
+}
+
+/** Clears rows in batches until none is left or the worker stops. Each batch holds its locks briefly. */
+async function clearInBatches(
   queue: Queryable,
   deletion: Query<object, { count: number }>,
   batchSize: number,

@@ -197,6 +197,19 @@ export const administrationEntries = {
         'the time when the token expires; null if the token never expires; for an OAuth grant, the time until which the client can redeem its authorization code',
       ),
   }),
+  'token.updated': entry('The limits or the allowed networks of an API token or an OAuth grant were changed.', {
+    ...ofToken,
+    ...changed,
+  }),
+  'token.rotated': entry('An API token got a new secret.', {
+    ...ofToken,
+    overlap_ends_at: z
+      .string()
+      .nullable()
+      .describe('the time until which the old secret still works; null if it stopped working at once'),
+    expires_at: z.string().nullable().describe('the time when the token expires; null if the token never expires'),
+  }),
+  'token.old_secret_ended': entry('The old secret of a rotated API token was ended before its time.', ofToken),
   'token.revoked': entry('An API token or an OAuth grant was revoked.', ofToken),
   'oauth.consent_denied': entry('On the consent page, a user refused to give an OAuth client access to boards.', {
     ...ofUser,

@@ -101,12 +101,34 @@ export function decodeUrl(text: string, times: number): string {
  * rate limits count a /64 as one client.
  */
 export function maskIp(ip: string, hash: HashText): string {
+  const address = parseIp(ip);
+  if (!address) return 'unknown';
+  const client = address.kind() === 'ipv4' ? `${address}` : networkWith(address, 64);
+  return `${maskedNetwork(address)}#${hash(client)}`;
+}
+
+/**
+ * Returns the network of a client: /24 of IPv4 or /48 of IPv6. It shows where a request came from, but not the complete
+ * IP address. Returns null for text that is not an IP address.
+ */
+export function maskedNetworkOf(ip: string): string | null {
+  const address = parseIp(ip);
+  return address ? maskedNetwork(address) : null;
+}
+
+type Address = ReturnType<typeof ipaddr.process>;
+
+function parseIp(ip: string): Address | undefined {
   const [plain = ''] = ip.split('%', 1);
   // A trusted proxy may forward text that is not an IP address.
-  if (!ipaddr.isValid(plain)) return 'unknown';
-  const address = ipaddr.process(plain);
-  if (address.kind() === 'ipv4')
-    return `${ipaddr.IPv4.networkAddressFromCIDR(`${address}/24`)}/24#${hash(`${address}`)}`;
-  const network = (bits: number) => `${ipaddr.IPv6.networkAddressFromCIDR(`${address}/${bits}`)}/${bits}`;
-  return `${network(48)}#${hash(network(64))}`;
+  return ipaddr.isValid(plain) ? ipaddr.process(plain) : undefined;
+}
+
+function maskedNetwork(address: Address): string {
+  return networkWith(address, address.kind() === 'ipv4' ? 24 : 48);
+}
+
+function networkWith(address: Address, bits: number): string {
+  const kind = address.kind() === 'ipv4' ? ipaddr.IPv4 : ipaddr.IPv6;
+  return `${kind.networkAddressFromCIDR(`${address}/${bits}`)}/${bits}`;
 }

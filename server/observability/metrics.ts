@@ -3,6 +3,7 @@ import type { Database, Queryable } from '../database/database.ts';
 import { inTimeOr } from '../database/in-time.ts';
 import type { RowOf } from '../database/query.ts';
 import { double, integer, sql } from '../database/sql.ts';
+import { sdkProductOf } from './sdk-product.ts';
 
 /** The metrics of one server process. docs/metrics.md lists their names. */
 export interface Metrics {
@@ -23,9 +24,6 @@ interface CountedRequest {
   durationMs: number;
   userAgent?: string | undefined;
 }
-
-/** Matches the name and the version of the SDK in a User-Agent. */
-const sdkProduct = /\bidea-board-client\/\d{1,4}\.\d{1,4}\.\d{1,4}\b/;
 
 /**
  * The maximum number of SDK versions that the metrics count separately. A client can send invented versions, and each
@@ -111,7 +109,7 @@ export function buildMetrics(): Metrics {
   );
 
   function clientOf(userAgent: string): string {
-    const product = sdkProduct.exec(userAgent)?.[0];
+    const product = sdkProductOf(userAgent);
     if (product && sdkVersions.size < mostSdkVersions) sdkVersions.add(product);
     return product && sdkVersions.has(product) ? product : 'other';
   }

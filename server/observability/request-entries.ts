@@ -7,6 +7,7 @@ const userId = whole('the id of the user');
 
 /** The error keys for a request with a valid token that is not allowed to make this request. */
 export const grantRefusals = [
+  'network_not_allowed',
   'agent_api_unavailable',
   'board_not_granted',
   'insufficient_scope',
@@ -35,7 +36,7 @@ export const requestEntries = {
     withToken,
   ),
   'grant.refused': countedEntry(
-    'The server refused a request with a valid token, because the plan, the token or its issuer did not allow the request.',
+    'The server refused a request with a valid token, because the plan, the token or its issuer did not allow the request, or the token did not allow the network.',
     {
       ...request,
       reason: oneOf(grantRefusals, 'the error key of the response'),

@@ -252,6 +252,20 @@ describe.runIf(findChromium())('the admin area in a browser', () => {
     expect(await page.evaluate('navigator.clipboard.readText()')).toBe(plaintext);
     await token.click();
     expect(await page.evaluate('getSelection().toString()')).toBe(plaintext);
+
+    // Restrict and rotate the token with the keyboard alone. The page of a token with two secrets has more links.
+    await reach(page, page.getByRole('link', { name: 'Open the token' }), { open: 'Enter' });
+    await reach(page, page.getByLabel('Reads in a minute'), { type: '30' });
+    await reach(page, page.getByLabel('Allowed networks'), { type: '203.0.113.0/24' });
+    await reach(page, page.getByRole('button', { name: 'Save' }), { open: 'Enter' });
+    await page.getByText('The limits and networks are saved').waitFor();
+    const tokenPage = new URL(page.url()).pathname;
+    await reach(page, page.getByRole('link', { name: 'Rotate the token' }), { open: 'Enter' });
+    await reach(page, page.getByLabel('Hours until'), { press: 'ArrowUp' });
+    await reach(page, page.getByRole('button', { name: 'Rotate the token' }), { open: 'Enter' });
+    await check();
+    expect(await page.getByLabel('The token', { exact: true }).textContent()).not.toBe(plaintext);
+    for (const rest of ['', '/rotate', '/end-old-secret']) await visit(`${tokenPage}${rest}?${account}`);
     await page.goto(`/admin/webhooks?${account}`);
     await page.getByLabel('URL').fill('https://hooks.example.com/ideas');
     await page.getByRole('button', { name: 'Create the webhook' }).click();

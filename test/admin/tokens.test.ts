@@ -10,7 +10,10 @@ const clock = testClock();
 let world: World;
 let visitor: Visitor;
 
-const server = await startServerForFile({ clock, environment: { PLANS_WITHOUT_AGENT_API: 'starter' } });
+const server = await startServerForFile({
+  clock,
+  environment: { PLANS_WITHOUT_AGENT_API: 'starter', RATE_LIMIT_READ: '120', RATE_LIMIT_WRITE: '20' },
+});
 beforeEach(async () => {
   world = await createWorld(server, { name: 'Web <b>app</b>' });
   visitor = await signedIn(server, world.ownerId);
@@ -190,7 +193,11 @@ describe('the list of tokens', () => {
       expired,
     ]);
     const { html } = await visitor.get('/admin/tokens');
-    expect([...html.matchAll(/<h2><bdi>([^<]+)/g)].map(([, name]) => name)).toEqual(['Agent', 'Used', 'Expired one']);
+    expect([...html.matchAll(/<h2><a [^>]+><bdi>([^<]+)/g)].map(([, name]) => name)).toEqual([
+      'Agent',
+      'Used',
+      'Expired one',
+    ]);
     for (const text of [
       'OAuth',
       'moderate',
@@ -245,7 +252,7 @@ describe('the list of tokens', () => {
     expect(first.html.match(/<li class="card/g)).toHaveLength(25);
     const second = await visitor.get('/admin/tokens?page=2');
     expect(second.html.match(/<li class="card/g)).toHaveLength(6);
-    expect(second.html.match(/<h2><bdi>[^<]+/g)?.at(-1)).toBe('<h2><bdi>Over');
+    expect(second.html.match(/<bdi>[^<]+<\/bdi><\/a><\/h2>/g)?.at(-1)).toBe('<bdi>Over</bdi></a></h2>');
     expect([first.html, second.html].map(html => /rel="next" href="([^"]+)"/.exec(html)?.[1])).toEqual([
       '/admin/tokens?page=2',
       undefined,
@@ -319,5 +326,119 @@ describe('the pages of tokens', () => {
         ]);
       }
     }
+  });
+});
+
+describe('the page of a token', () => {
+  const pageOf = (id: number, rest = '') => `/admin/tokens/${id}${rest}`;
+  const rotate = (id: number, fields: Record<string, string>) =>
+    visitor.submit(pageOf(id, '/rotate'), pageOf(id, '/rotate'), fields);
+  const statusOf = async (token: string) => (await request(server, 'GET /api/v1/token', { token })).status;
+
+  test('an admin rotates a token with an overlap, sees the new secret once, and then ends the old secret', async () => {
+    const { id, token: old } = await issueToken(server, world, 'read', { name: 'Bot' });
+    const answer = await rotate(id, { overlap_hours: '24' });
+    const fresh = plaintextIn(answer.html);
+    expect([answer.status, fresh === old, answer.headers.get('cache-control')]).toEqual([200, false, 'no-store']);
+    expect(answer.html).toContain('The old secret works until');
+    const page = await visitor.get(pageOf(id));
+    expect(page.html).toContain('Old secret works until');
+    expect(page.html).not.toContain(secretOf(fresh));
+    expect([await statusOf(old), await statusOf(fresh)]).toEqual([200, 200]);
+
+    // During the overlap, the form replaces only the newest secret.
+    const replaced = await rotate(id, {});
+    const newest = plaintextIn(replaced.html);
+    expect([await statusOf(old), await statusOf(fresh), await statusOf(newest)]).toEqual([200, 401, 200]);
+
+    const question = pageOf(id, '/end-old-secret');
+    expect((await visitor.submit(question, question)).headers.get('location')).toBe(
+      `${pageOf(id)}?notice=old_secret_ended`,
+    );
+    expect([await statusOf(old), await statusOf(newest)]).toEqual([401, 200]);
+    expect(readAudit(server.auditLines).filter(({ by }) => by === 'user')).toMatchObject([
+      { event: 'token.rotated', by_user_id: world.ownerId, token_id: id },
+      { event: 'token.rotated', token_id: id },
+      { event: 'token.old_secret_ended', token_id: id },
+    ]);
+    expect(server.logLines.join('') + server.auditLines.join('')).not.toContain(secretOf(newest));
+  });
+
+  test('a form for a rotation that was opened before another rotation is refused', async () => {
+    const { id, token: old } = await issueToken(server, world, 'read');
+    const fields = hiddenFields((await visitor.get(pageOf(id, '/rotate'))).html, pageOf(id, '/rotate'));
+    const fresh = plaintextIn((await rotate(id, { overlap_hours: '24' })).html);
+    const late = await visitor.post(pageOf(id, '/rotate'), { ...fields, overlap_hours: '24' });
+    expect([late.status, late.html.includes('still works: end it first')]).toEqual([409, true]);
+    expect([await statusOf(old), await statusOf(fresh)]).toEqual([200, 200]);
+  });
+
+  test('the form for a rotation keeps the expiry of a token unless the person enters another last day', async () => {
+    const expiry = async (id: number) =>
+      (await server.sql<{ at: Date }>('select expires_at as at from api_tokens where id = $1', [id]))[0]?.at;
+    const { id } = await issueToken(server, world, 'read', { expiresAt: new Date('2099-03-14T12:30:00Z') });
+    const page = await visitor.get(pageOf(id, '/rotate'));
+    expect(page.html).toMatch(/name="expires_on"[^>]+value="2099-03-14"/);
+    await rotate(id, { overlap_hours: '0', expires_on: '2099-03-14' });
+    expect(new Date((await expiry(id)) ?? '').toISOString()).toBe('2099-03-14T12:30:00.000Z');
+    await rotate(id, { overlap_hours: '0', expires_on: '2099-12-31' });
+    expect(new Date((await expiry(id)) ?? '').toISOString()).toBe('2100-01-01T00:00:00.000Z');
+    for (const [field, value, why] of [
+      ['expires_on', '2020-01-01', 'expired already'],
+      ['overlap_hours', '169', 'from 0 to 168'],
+      ['overlap_hours', 'soon', 'from 0 to 168'],
+    ] as const) {
+      const refused = await rotate(id, { overlap_hours: '0', expires_on: '', [field]: value });
+      expect([refused.status, refused.html.includes(why)]).toEqual([422, true]);
+    }
+    expect(new Date((await expiry(id)) ?? '').toISOString()).toBe('2100-01-01T00:00:00.000Z');
+  });
+
+  test('limits and networks from the forms of a new and of an existing token are stored, shown and in the audit log, and invalid ones change nothing', async () => {
+    const fields = { read_limit: '7', write_limit: '', allowed_networks: '127.0.0.0/8\r\n 2001:db8::/32' };
+    const made = plaintextIn((await create({ name: 'Bot', [level()]: 'read', ...fields })).html);
+    const { body } = await request(server, 'GET /api/v1/token', { token: made });
+    expect(body.buckets['apitoken:read'].limit).toBe(7);
+    const path = pageOf(body.id);
+    const page = await visitor.get(path);
+    for (const text of ['7 reads a minute', '127.0.0.0/8, 2001:db8::/32', 'value="7"'])
+      expect(page.html).toContain(text);
+
+    const stored = () =>
+      server.sql('select read_limit, write_limit, allowed_networks from api_tokens where id = $1', [body.id]);
+    const save = (given: Record<string, string>) => visitor.submit(path, path, { ...fields, ...given });
+    const before = await stored();
+    for (const [given, why] of [
+      [{ read_limit: '121' }, 'from 1 to 120'],
+      [{ write_limit: '1e1' }, 'from 1 to 20'],
+      [{ allowed_networks: '10.0.0.1/8' }, '10.0.0.1/8&quot; is not a network'],
+    ] as const) {
+      const refused = await save(given);
+      expect([refused.status, refused.html.includes(why)]).toEqual([422, true]);
+      expect(await stored()).toEqual(before);
+    }
+    server.auditLines.length = 0;
+    expect((await save({ read_limit: '', write_limit: '3', allowed_networks: '' })).status).toBe(303);
+    expect(await stored()).toEqual([{ read_limit: null, write_limit: 3, allowed_networks: [] }]);
+    expect(readAudit(server.auditLines)).toMatchObject([
+      { event: 'token.updated', token_id: body.id, changed: ['read_limit', 'write_limit', 'allowed_networks'] },
+    ]);
+  });
+
+  test('only owners and admins of its account can open, rotate and restrict a token', async () => {
+    const { id, token } = await issueToken(server, world, 'read');
+    const moderator = await signedIn(server, await createMember(server, world.accountId, 'moderator'));
+    const stranger = await signedIn(server, (await createWorld(server)).ownerId);
+    for (const [who, status] of [
+      [moderator, 403],
+      [stranger, 404],
+    ] as const) {
+      for (const path of [pageOf(id), pageOf(id, '/rotate'), pageOf(id, '/end-old-secret')]) {
+        expect([path, (await who.get(path)).status]).toEqual([path, status]);
+      }
+    }
+    const form = hiddenFields((await stranger.get('/admin/tokens')).html, '/admin/tokens');
+    const forged = await stranger.post(pageOf(id, '/rotate'), { ...form, overlap_hours: '0' });
+    expect([forged.status, await statusOf(token)]).toEqual([404, 200]);
   });
 });

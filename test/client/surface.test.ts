@@ -171,6 +171,7 @@ test("the type of an error key depends on the client's operation, and a switch o
     expectTypeOf(error).toEqualTypeOf<OperationError<'getToken'>>();
     switch (error.key) {
       case 'unauthorized':
+      case 'network_not_allowed':
       case 'agent_api_unavailable':
       case 'validation_failed':
       case 'rate_limited':

@@ -25,6 +25,7 @@ const decided = {
   unknown_method: 400,
   invalid_message: 400,
   unauthorized: 401,
+  network_not_allowed: 403,
   agent_api_unavailable: 403,
   user_blocked: 403,
   origin_not_allowed: 403,
@@ -123,6 +124,7 @@ describe.each(Object.entries(contract))('%s', (_operationId, route) => {
     const expected: string[] = [];
     if (metadata.auth === 'none') expected.push(...(metadata.isLimitedPerIp ? ['rate_limited'] : []));
     if (metadata.auth !== 'none') {
+      expected.push('network_not_allowed');
       expected.push('unauthorized', 'rate_limited', 'agent_api_unavailable', 'validation_failed', 'internal_error');
       expected.push('service_unavailable');
     }

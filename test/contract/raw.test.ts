@@ -34,8 +34,12 @@ describe('the raw client', () => {
     const answer = await client.createIdea({ body: { title: 'Dark mode', body: 'For late evenings.' } });
     expect(answer.status).toBe(403);
     if (answer.status === 403) {
-      const key: 'insufficient_scope' | 'board_not_granted' | 'agent_api_unavailable' | 'user_blocked' =
-        answer.body.error.key;
+      const key:
+        | 'insufficient_scope'
+        | 'board_not_granted'
+        | 'agent_api_unavailable'
+        | 'network_not_allowed'
+        | 'user_blocked' = answer.body.error.key;
       expect(key).toBe('insufficient_scope');
     }
   });

@@ -31,6 +31,7 @@ const ofVersionBefore = {
 
 /** Names of SQL statements that do not filter by an account, each with the reason. */
 const startsWithoutAccount: Record<string, string> = {
+  add_token_expiry_notices: 'Finds the tokens of all accounts that expire soon.',
   add_overdue_lane_jobs: 'Finds the overdue deliveries of all accounts.',
   delete_deleted_ideas: 'Deletes the rows of the deleted ideas of all accounts.',
   delete_expired_invitations: 'Deletes the expired invitations of all accounts.',
@@ -44,6 +45,7 @@ const startsWithoutAccount: Record<string, string> = {
   fill_invitations: 'Fills a column in rows that select_unfilled_invitations found in all accounts.',
   find_oauth_record: 'Finds a record of OAuth by its hash, and then the token and the account that it names.',
   find_tokens: 'Finds tokens by their secrets.',
+  forget_networks_of_tokens: 'Removes the old networks of the tokens of all accounts.',
   insert_password_link: 'Finds a person, who may sign in unless blocked in every account.',
   leave_password_link_mail: 'Finds a person, who may sign in unless blocked in every account.',
   lock_memberships_for_erasure: 'Finds all accounts of a person.',

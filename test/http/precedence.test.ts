@@ -91,20 +91,28 @@ const conditions: Condition[] = [
   },
   {
     rank: 3,
+    name: 'the token does not allow the network',
+    status: 403,
+    key: 'network_not_allowed',
+    hold: ({ tokenId }) =>
+      server.sql(`update api_tokens set allowed_networks = '{192.0.2.0/24}' where id = $1`, [tokenId]),
+  },
+  {
+    rank: 4,
     name: 'the token is over its limit',
     status: 429,
     key: 'rate_limited',
     hold: ({ tokenId }) => exhaust(`apitoken:write:${tokenId}`, server.config.RATE_LIMIT_WRITE, 3_600_000),
   },
   {
-    rank: 4,
+    rank: 5,
     name: 'the plan has no Agent API',
     status: 403,
     key: 'agent_api_unavailable',
     hold: ({ world }) => server.sql(`update accounts set plan = 'starter' where id = $1`, [world.accountId]),
   },
   {
-    rank: 5,
+    rank: 6,
     name: 'a token with two boards names none',
     status: 400,
     key: 'board_required',
@@ -117,7 +125,7 @@ const conditions: Condition[] = [
     },
   },
   {
-    rank: 5,
+    rank: 6,
     name: 'the token does not grant the named board',
     status: 403,
     key: 'board_not_granted',
@@ -126,21 +134,21 @@ const conditions: Condition[] = [
     },
   },
   {
-    rank: 6,
+    rank: 7,
     name: 'the grant is too low',
     status: 403,
     key: 'insufficient_scope',
     hold: ({ tokenId }) => server.sql(`update api_token_boards set level = 'write' where token_id = $1`, [tokenId]),
   },
   {
-    rank: 7,
+    rank: 8,
     name: 'the issuer is not a moderator',
     status: 403,
     key: 'token_issuer_not_moderator',
     hold: ({ issuerId }) => server.sql(`update memberships set role = 'member' where user_id = $1`, [issuerId]),
   },
   {
-    rank: 7,
+    rank: 8,
     name: 'the issuer is blocked',
     status: 403,
     key: 'user_blocked',
@@ -148,7 +156,7 @@ const conditions: Condition[] = [
       server.sql('insert into user_blocks (account_id, user_id) values ($1, $2)', [world.accountId, issuerId]),
   },
   {
-    rank: 8,
+    rank: 9,
     name: 'the content type is not JSON',
     status: 415,
     key: 'unsupported_media_type',
@@ -157,7 +165,7 @@ const conditions: Condition[] = [
     },
   },
   {
-    rank: 8,
+    rank: 9,
     name: 'the body is too large',
     status: 413,
     key: 'payload_too_large',
@@ -166,7 +174,7 @@ const conditions: Condition[] = [
     },
   },
   {
-    rank: 8,
+    rank: 9,
     name: 'the body is not JSON',
     status: 400,
     key: 'malformed_json',
@@ -175,7 +183,7 @@ const conditions: Condition[] = [
     },
   },
   {
-    rank: 9,
+    rank: 10,
     name: 'the body has an unknown field',
     status: 422,
     key: 'validation_failed',
@@ -184,7 +192,7 @@ const conditions: Condition[] = [
     },
   },
   {
-    rank: 9,
+    rank: 10,
     name: 'the body lacks its field',
     status: 422,
     key: 'validation_failed',
@@ -193,7 +201,7 @@ const conditions: Condition[] = [
     },
   },
   {
-    rank: 10,
+    rank: 11,
     name: 'the idea does not exist',
     status: 404,
     key: 'not_found',
@@ -202,14 +210,14 @@ const conditions: Condition[] = [
     },
   },
   {
-    rank: 11,
+    rank: 12,
     name: 'the board is frozen',
     status: 423,
     key: 'board_frozen',
     hold: ({ world }) => server.sql('update boards set is_frozen = true where id = $1', [world.boardId]),
   },
   {
-    rank: 12,
+    rank: 13,
     name: 'the status is not in the registry',
     status: 422,
     key: 'invalid_status',
@@ -218,7 +226,7 @@ const conditions: Condition[] = [
     },
   },
   {
-    rank: 12,
+    rank: 13,
     name: 'the idea is pending',
     status: 422,
     key: 'idea_not_published',

@@ -174,6 +174,9 @@ const asWriter: Condition = { grant: ({ id }) => (id === 'editIdea' ? 'write' : 
 
 const conditions: { [Key in ErrorKey]?: Condition } = {
   unauthorized: { sql: ({ tokenId }) => `update api_tokens set revoked_at = now() where id = ${tokenId};` },
+  network_not_allowed: {
+    sql: ({ tokenId }) => `update api_tokens set allowed_networks = '{192.0.2.0/24}' where id = ${tokenId};`,
+  },
   rate_limited: {
     sql: ({ tokenId }, { metadata }) =>
       metadata.auth === 'board'

@@ -62,7 +62,8 @@ import { addStatus, removeStatus, requireStatus, updateStatus } from '../../serv
 import { setIdeaStatus } from '../../server/domain/statuses/set-idea-status.ts';
 import { addTag, removeTag, requireTag, updateTag } from '../../server/domain/tags/board-tags.ts';
 import { addIdeaTag, removeIdeaTag } from '../../server/domain/tags/tag-idea.ts';
-import { createToken, revokeToken } from '../../server/domain/tokens/change-tokens.ts';
+import { createToken, restrictToken, revokeToken } from '../../server/domain/tokens/change-tokens.ts';
+import { endOldSecret, rotateToken } from '../../server/domain/tokens/rotate-token.ts';
 import { blockUser, unblockUser } from '../../server/domain/users/block-user.ts';
 import { requestAddress } from '../../server/domain/users/change-address.ts';
 import { createUser as makeUser, updateUser } from '../../server/domain/users/edit-user.ts';
@@ -514,6 +515,30 @@ const cases: Cases = {
       expires_at: '2100-01-01T00:00:00.000Z',
     };
   },
+  'token.updated': async () => {
+    const { id } = await issueToken(server, world, 'read');
+    return async admin => {
+      const restrictions = { readLimit: 5, writeLimit: null, allowedNetworks: ['192.0.2.0/24'] };
+      await restrictToken(admin, world.accountId, id, restrictions);
+      return { ...account(), token_id: id, changed: ['read_limit', 'allowed_networks'] };
+    };
+  },
+  'token.rotated': async () => {
+    const { id } = await issueToken(server, world, 'read');
+    return async admin => {
+      await rotateToken(admin, world.accountId, id, { overlapHours: 0, expiresAt: new Date('2100-01-01T00:00:00Z') });
+      const expiry = { overlap_ends_at: null, expires_at: '2100-01-01T00:00:00.000Z' };
+      return { ...account(), token_id: id, ...expiry };
+    };
+  },
+  'token.old_secret_ended': async () => {
+    const { id } = await issueToken(server, world, 'read');
+    await administer(admin => rotateToken(admin, world.accountId, id, { overlapHours: 1 }));
+    return async admin => {
+      await endOldSecret(admin, world.accountId, id);
+      return { ...account(), token_id: id };
+    };
+  },
   'token.revoked': async () => {
     const { id } = await issueToken(server, world, 'read');
     return async admin => {
@@ -702,6 +727,7 @@ const once = new Set([
   'invitation.created',
   'user.created',
   'token.created',
+  'token.rotated',
   'webhook.created',
   'chat_channel.created',
   'embedding_secret.created',

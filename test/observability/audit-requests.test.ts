@@ -110,7 +110,7 @@ test('the audit log records token.used_after_expiry when a client uses an expire
 });
 
 describe('grant.refused', () => {
-  test("if a token's grants, its issuer's rights or the account's plan forbid a request, an audit entry has the error key, token id and issuer", async () => {
+  test("if a token's grants or networks, its issuer's rights or the account's plan forbid a request, an audit entry has the error key, token id and issuer", async () => {
     const own = await fresh({ environment: { PLANS_WITHOUT_AGENT_API: 'free' } });
     const memberId = await createMember(server, world.accountId, 'member');
     const formerModerator = await issueToken(server, world, 'moderate', { issuerId: memberId });
@@ -129,6 +129,11 @@ describe('grant.refused', () => {
     await server.sql('insert into user_blocks (account_id, user_id) values ($1, $2)', [world.accountId, memberId]);
     await request(own, 'POST /api/v1/ideas', { token: writer.token, json: { title: 'A', body: 'B' } });
     asked.push(['user_blocked', writer.token, writer.id, memberId]);
+
+    const elsewhere = await issueToken(server, world, 'read');
+    await server.sql(`update api_tokens set allowed_networks = '{192.0.2.0/24}' where id = $1`, [elsewhere.id]);
+    await request(own, 'GET /api/v1/board', { token: elsewhere.token });
+    asked.push(['network_not_allowed', elsewhere.token, elsewhere.id, world.ownerId]);
 
     await server.sql(`update accounts set plan = 'free' where id = $1`, [world.accountId]);
     await request(own, 'GET /api/v1/board', { token });

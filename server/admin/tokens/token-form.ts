@@ -1,6 +1,9 @@
 import { type Capability, capabilities, type Grant, grants } from '../../../contract/grants.ts';
+import { maxNetworksOfToken } from '../../../contract/limits.ts';
 import { AdministrationError } from '../../domain/administration.ts';
 import type { NamedBoard } from '../../domain/boards/list-boards.ts';
+import type { TokenListing } from '../../domain/tokens/list-tokens.ts';
+import { checkRestrictions } from '../../domain/tokens/restrictions.ts';
 import { optionsOf } from '../../pages/shell/choices.ts';
 import { fieldOf } from '../../pages/shell/form.ts';
 import { shownName } from '../../pages/shell/show.ts';
@@ -19,6 +22,7 @@ export function readTokenForm(body: unknown) {
     name: fieldOf(body, 'name'),
     expiresOn: fieldOf(body, 'expires_on'),
     capabilities: capabilities.filter(one => fieldOf(body, fieldOfCapability(one)) !== ''),
+    restrictions: readRestrictions(body),
     grantOn: (boardId: number) => fieldOf(body, fieldOfBoard(boardId)),
   };
 }
@@ -53,8 +57,13 @@ export function grantsOf({ grantOn }: GivenToken, boards: NamedBoard[]): { board
 
 const dayMs = 86_400_000;
 
+/** Returns the last day of an expiry in UTC, such as 2026-03-14. */
+export function lastDayOf(expiresAt: string | null): string {
+  return expiresAt === null ? '' : new Date(Date.parse(expiresAt) - 1).toISOString().slice(0, 10);
+}
+
 /** Returns the end of the entered day in UTC. */
-export function expiryOf({ expiresOn }: GivenToken): Date | null {
+export function expiryOf(expiresOn: string): Date | null {
   if (expiresOn === '') return null;
   const day = /^\d{4}-\d{2}-\d{2}$/.test(expiresOn) ? Date.parse(`${expiresOn}T00:00:00Z`) : Number.NaN;
   if (Number.isNaN(day)) throw new AdministrationError('invalid', t('tokens.form.invalid_day'));
@@ -63,6 +72,51 @@ export function expiryOf({ expiresOn }: GivenToken): Date | null {
 
 function fieldOfCapability(capability: Capability): string {
   return `capability_${capability}`;
+}
+
+type ServerLimits = Parameters<typeof checkRestrictions>[1];
+
+/** The entered restrictions of a token. `networks` has one network a line. */
+type GivenRestrictions = ReturnType<typeof readRestrictions>;
+
+export function readRestrictions(body: unknown) {
+  return {
+    readLimit: fieldOf(body, 'read_limit'),
+    writeLimit: fieldOf(body, 'write_limit'),
+    networks: fieldOf(body, 'allowed_networks'),
+  };
+}
+
+export function storedRestrictions(token: TokenListing): GivenRestrictions {
+  return {
+    readLimit: String(token.read_limit ?? ''),
+    writeLimit: String(token.write_limit ?? ''),
+    networks: token.allowed_networks.join('\n'),
+  };
+}
+
+export function restrictionFields(given: GivenRestrictions, limits: ServerLimits) {
+  return {
+    ...given,
+    isOpen: Object.values(given).some(text => text.trim() !== ''),
+    maxReads: limits.RATE_LIMIT_READ,
+    maxWrites: limits.RATE_LIMIT_WRITE,
+    maxNetworks: maxNetworksOfToken,
+  };
+}
+
+export function restrictionsOf({ readLimit, writeLimit, networks }: GivenRestrictions, limits: ServerLimits) {
+  const given = {
+    readLimit: limitOf(readLimit),
+    writeLimit: limitOf(writeLimit),
+    allowedNetworks: networks.split(/[\s,]+/).filter(network => network !== ''),
+  };
+  return checkRestrictions(given, limits);
+}
+
+function limitOf(text: string): number | null {
+  if (text.trim() === '') return null;
+  return /^\d{1,15}$/.test(text.trim()) ? Number(text) : Number.NaN;
 }
 
 function fieldOfBoard(boardId: number): string {

@@ -4,6 +4,7 @@ import { administrationIn } from '../../domain/administration.ts';
 import { readScheduledDeletion } from '../../domain/erasure/request-deletion.ts';
 import { invitationDays } from '../../domain/invitations/invite-member.ts';
 import { invitationUrl, makeInvitationLink, noteDelivery } from '../../domain/invitations/mailed-link.ts';
+import { unsubscribeUrl } from '../../domain/notifications/unsubscribe-token.ts';
 import type { SecondFactorChange } from '../../domain/second-factor/second-factor.ts';
 import { insertPasswordLink, passwordLinkMinutes, passwordLinkUrl } from '../../domain/sign-in/password-links.ts';
 import {
@@ -12,6 +13,7 @@ import {
   signInLinkMinutes,
   signInLinkUrl,
 } from '../../domain/sign-in/sign-in-links.ts';
+import { readExpiryNotice } from '../../domain/tokens/expiry-notices.ts';
 import { type AddressField, addressLinkHours, addressUrl, isAddressWanted } from '../../domain/users/change-address.ts';
 import { readMailRecipient } from '../../domain/users/find-user.ts';
 import { t } from '../../text/catalogue.ts';
@@ -20,7 +22,7 @@ import { shortLine } from '../../text/plain-text.ts';
 import { deliver } from '../channel.ts';
 import type { TaskDependencies } from '../dependencies.ts';
 import { requireMailer } from './mailer.ts';
-import { type MailContent, writeLinkMail } from './write-mail.ts';
+import { type MailContent, writeLinkMail, writeSubscribedMail } from './write-mail.ts';
 
 interface AccountMail {
   to: string;
@@ -30,6 +32,8 @@ interface AccountMail {
   language: string | null;
   /** Writes the mail in the language of the recipient. */
   write(): MailContent;
+  /** The link that ends mails of this kind. Mails that the recipient must get have none. */
+  unsubscribeUrl?: string;
   /** Records whether the mail was sent. */
   settle?(outcome: 'mailed' | 'refused'): Promise<unknown>;
 }
@@ -54,7 +58,7 @@ const times = forEachLanguage(
  * database.
  */
 export function buildAccountMailTasks(deps: TaskDependencies) {
-  const { config, database, clock, audit, addressTokens, logger, metrics } = deps;
+  const { config, database, clock, audit, addressTokens, logger, metrics, unsubscribeTokens } = deps;
   const ifMailed = requireMailer(deps);
 
   return {
@@ -154,6 +158,35 @@ export function buildAccountMailTasks(deps: TaskDependencies) {
       },
     ),
 
+    /** Mails the issuer of a token that the token expires soon. */
+    mail_token_expiry: mailTask<{ account_id: number; token_id: number; notice_days: number }>(
+      'token-expiry',
+      async ({ account_id: accountId, token_id: tokenId, notice_days: noticeDays }) => {
+        const notice = await readExpiryNotice(database, { accountId, tokenId, noticeDays });
+        if (!notice) return undefined;
+        const { address: to, user_id: userId, language, name, account, slug, expires_at } = notice;
+        const endingUrl = unsubscribeUrl(config, unsubscribeTokens.make({ userId, ideaId: 'all' }));
+        const write = () => {
+          const token = shortLine(name, maxNameInSubject, String(tokenId));
+          return writeSubscribedMail({
+            subject: t('mails.token_expiry.subject', { token }),
+            sentence: t('mails.token_expiry.sentence', {
+              token,
+              account: shownAccount(account, maxNameLength),
+              time: times().format(new Date(expires_at)),
+            }),
+            quote: null,
+            link: t('mails.token_expiry.link'),
+            url: `${config.BASE_URL}/admin/tokens/${tokenId}?account=${slug}`,
+            reason: t('mails.token_expiry.reason'),
+            ending: t('mails.notification.no_more_mail'),
+            unsubscribeUrl: endingUrl,
+          });
+        };
+        return { to, userId, language, write, unsubscribeUrl: endingUrl };
+      },
+    ),
+
     /**
      * Each try creates a new link, and the earlier link stops working. So this task mails an invitation only once. A
      * second mail would make the link in the first mail invalid.
@@ -210,10 +243,11 @@ export function buildAccountMailTasks(deps: TaskDependencies) {
     return ifMailed(async (mailer, payload: Payload & { language?: string }) => {
       const mail = await prepare(payload);
       if (!mail) return;
-      const { to, userId, language, write, settle } = mail;
+      const { to, userId, language, write, unsubscribeUrl, settle } = mail;
       const content = writeFor(readerOf(language, payload.language), write);
+      const unsubscribe = unsubscribeUrl === undefined ? {} : { unsubscribeUrl };
       const messageId = `${kind}-${randomUUID()}@${new URL(config.BASE_URL).hostname}`;
-      const outcome = await deliver(mailer, { ...content, to, messageId, references: [] }, { metrics });
+      const outcome = await deliver(mailer, { ...content, ...unsubscribe, to, messageId, references: [] }, { metrics });
       if (outcome.result === 'failed') throw new Error(outcome.reason);
       if (outcome.result === 'refused' && userId !== undefined) {
         logger.info({ userId }, 'the mail server refuses mail to a user');

@@ -36,21 +36,29 @@ export function writeLinkMail({ subject, sentence, purpose, link, otherwise }: L
   };
 }
 
-interface NotificationMail extends NotificationSubject {
+interface UnsubscribeLink {
   /** The URL of a page with more information, or null. */
   url: string | null;
   unsubscribeUrl: string;
 }
 
+interface NotificationMail extends NotificationSubject, UnsubscribeLink {}
+
+/** A mail with an unsubscribe link, in the language of the reader. */
+type SubscribedMail = ReturnType<typeof wordsOf> & UnsubscribeLink;
+
 const maxQuoteLength = 1000;
 
+export function writeNotificationMail(about: NotificationMail): MailContent {
+  return writeSubscribedMail({ ...wordsOf(about), url: about.url, unsubscribeUrl: about.unsubscribeUrl });
+}
+
 /**
- * Writes the mail of a notification in the language of the reader. The quoted text of a user keeps its lines. Each line
+ * Writes a mail with an unsubscribe link in the language of the reader. The quoted text of a user keeps its lines. Each line
  * is marked as a quotation, so that it cannot imitate other parts of the mail. Most mail programs link URLs in any
  * text. So the quotation has links of its own, which show the real host.
  */
-export function writeNotificationMail(about: NotificationMail): MailContent {
-  const words = wordsOf(about);
+export function writeSubscribedMail({ url, unsubscribeUrl, ...words }: SubscribedMail): MailContent {
   const quote = words.quote ? truncate(plainLines(words.quote), maxQuoteLength) : '';
   return {
     subject: words.subject,
@@ -58,16 +66,16 @@ export function writeNotificationMail(about: NotificationMail): MailContent {
     text: [
       words.sentence,
       ...(quote ? [quote.replace(/^/gm, '> ')] : []),
-      ...(about.url ? [`${words.link}:\n${about.url}`] : []),
-      `-- \n${words.reason}\n${words.ending}: ${about.unsubscribeUrl}`,
+      ...(url ? [`${words.link}:\n${url}`] : []),
+      `-- \n${words.reason}\n${words.ending}: ${unsubscribeUrl}`,
     ].join('\n\n'),
     html: pageOf(
       words.subject,
       html`<p>${words.sentence}</p>
 ${quote !== '' && html`<blockquote style="margin:16px 0;padding:0 16px;border-left:3px solid #d6d3d1;white-space:pre-wrap">${linkedText(quote)}</blockquote>`}
-${about.url !== null && html`<p><a href="${about.url}">${words.link}</a></p>`}
+${url !== null && html`<p><a href="${url}">${words.link}</a></p>`}
 <hr style="border:0;border-top:1px solid #d6d3d1">
-<p style="font-size:13px;color:#57534e">${words.reason}<br><a href="${about.unsubscribeUrl}" style="color:#57534e">${words.ending}</a></p>`,
+<p style="font-size:13px;color:#57534e">${words.reason}<br><a href="${unsubscribeUrl}" style="color:#57534e">${words.ending}</a></p>`,
     ),
   };
 }

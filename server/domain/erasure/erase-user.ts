@@ -220,6 +220,7 @@ const passTokens = query(
         issuer_id: $.placeholderId,
         name: 'Token of a deleted user',
         revoked_at: t.fn.coalesce('revoked_at', $.now),
+        last_used_network: null,
       }))
       .where('issuer_id', '=', $.userId)
       .returning('id'),

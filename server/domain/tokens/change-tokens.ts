@@ -6,10 +6,13 @@ import { Board } from '../../entities/board.ts';
 import { Voter } from '../../entities/idea.ts';
 import { t } from '../../text/catalogue.ts';
 import { requireLockedAccount } from '../accounts/find-account.ts';
-import { type Administration, AdministrationError } from '../administration.ts';
+import { type Administration, AdministrationError, noteFields } from '../administration.ts';
 import { checkName } from '../fields.ts';
 import { isBlocked, type UserInAccount } from '../members/authority.ts';
 import { makeSecret } from '../sign-in/secret-text.ts';
+import { passedNoticeDays } from './expiry-notices.ts';
+import type { Restrictions } from './restrictions.ts';
+import { lockToken } from './rotate-token.ts';
 import { formatToken } from './token-text.ts';
 
 export interface NewToken {
@@ -20,6 +23,8 @@ export interface NewToken {
   /** The capabilities of the token. The default is no capability. */
   capabilities?: readonly Capability[];
   expiresAt?: Date | null;
+  /** The own limits and the allowed networks, from checkRestrictions. The default is none. */
+  restrictions?: Restrictions | undefined;
   /** The kind of the token. The default is 'api'. */
   kind?: ApiToken['kind'];
 }
@@ -72,6 +77,8 @@ export async function insertToken(admin: Administration, input: NewToken): Promi
     capabilities: [...new Set(input.capabilities)],
     secretHash: secret.hash,
     expiresAt: input.expiresAt ?? null,
+    expiryNoticeDays: passedNoticeDays(input.expiresAt, admin.now),
+    ...input.restrictions,
     createdAt: admin.now,
   });
   await admin.em.flush();
@@ -121,7 +128,22 @@ async function checkBoards(admin: Administration, { accountId, boards }: NewToke
   if (found < ids.size) throw new AdministrationError('not_found', t('refusals.token.unknown_board'));
 }
 
-/** Revokes a token. The votes of the token still count. */
+/** Changes the own limits and the allowed networks of a token. `restrictions` come from checkRestrictions. */
+export async function restrictToken(
+  admin: Administration,
+  accountId: number,
+  tokenId: number,
+  restrictions: Restrictions,
+): Promise<void> {
+  const token = await lockToken(admin, accountId, tokenId);
+  const listChanged = noteFields(token, ['readLimit', 'writeLimit', 'allowedNetworks']);
+  Object.assign(token, restrictions);
+  await admin.em.flush();
+  const changed = listChanged();
+  if (changed.length > 0) admin.audit.record('token.updated', { account_id: accountId, token_id: tokenId, changed });
+}
+
+/** Revokes a token with all its secrets. The votes of the token still count. */
 export async function revokeToken(admin: Administration, accountId: number, tokenId: number): Promise<void> {
   const token = await admin.em.findOne(ApiToken, { id: tokenId, accountId });
   if (!token) throw new AdministrationError('not_found', t('refusals.token.unknown', { id: tokenId }));

@@ -41,6 +41,17 @@ function listingOf({ db, now }: Administration, accountId: number, tokens: Retur
         .$castTo<'active' | 'expired' | 'revoked'>()
         .as('state'),
       't.last_used_at',
+      't.last_used_network',
+      't.last_used_client',
+      t
+        .case()
+        .when('t.previous_secret_expires_at', '>', now.toISOString())
+        .then(t.ref('t.previous_secret_expires_at'))
+        .end()
+        .as('old_secret_expires_at'),
+      't.read_limit',
+      't.write_limit',
+      't.allowed_networks',
       't.expires_at',
       't.revoked_at',
       't.created_at',

@@ -108,7 +108,8 @@ export const exportSections: Readonly<Record<string, Section>> = {
         .selectFrom('api_tokens as t')
         .innerJoin('accounts as a', 'a.id', 't.account_id')
         .select(['t.id', 'a.slug as account', 't.kind', 't.name', 't.capabilities'])
-        .select(['t.created_at', 't.last_used_at', 't.expires_at', 't.revoked_at'])
+        .select(['t.created_at', 't.last_used_at', 't.last_used_network', 't.last_used_client'])
+        .select(['t.allowed_networks', 't.expires_at', 't.revoked_at'])
         .select(t =>
           jsonArrayFrom(
             t

@@ -11,13 +11,14 @@ import { requestPasswordLink } from '../../../server/domain/sign-in/password-lin
 import { setPassword } from '../../../server/domain/sign-in/set-password.ts';
 import { requestSignInLink } from '../../../server/domain/sign-in/sign-in-links.ts';
 import { setIdeaStatus } from '../../../server/domain/statuses/set-idea-status.ts';
+import { addExpiryNotices } from '../../../server/domain/tokens/expiry-notices.ts';
 import { type AddressField, requestAddress } from '../../../server/domain/users/change-address.ts';
 import { disableEndpoint } from '../../../server/domain/webhooks/disable-endpoint.ts';
 import { storedReason } from '../../../server/domain/webhooks/disabled-reason.ts';
 import { type Role, roles } from '../../../server/entities/membership.ts';
 import { type Language, writeFor } from '../../../server/text/language.ts';
 import { emailOf } from '../../admin/visitor.ts';
-import { createMember, createWorld, insertIdea, type World } from '../../helpers/fixtures.ts';
+import { createMember, createWorld, insertIdea, issueToken, type World } from '../../helpers/fixtures.ts';
 import { closeAfterAll } from '../../helpers/for-file.ts';
 import { runJobs } from '../../helpers/jobs.ts';
 import { runAsUser } from '../../helpers/run-as-user.ts';
@@ -94,6 +95,12 @@ const kinds: Record<string, (scene: Scene) => Promise<unknown>> = {
   'a link for the notification address': askAddress('notification_email'),
   "a notice about the account's deletion": ({ world }) =>
     administer(server, admin => scheduleAccountDeletion(admin, world.accountId)),
+  'a notice before the expiry of a token': async ({ world, readerId }) => {
+    const expiresAt = new Date(Date.now() + 30 * 86_400_000);
+    const { id } = await issueToken(server, world, 'read', { issuerId: readerId, name: '1 2 3', expiresAt });
+    await server.sql(`update api_tokens set expires_at = now() + interval '3 days' where id = $1`, [id]);
+    await addExpiryNotices(server.database);
+  },
   ...Object.fromEntries(roles.map(role => [`an invitation with the role ${role}`, invite(role)])),
   'a notification about a status': scene => byOwner(scene, op => setIdeaStatus(op, scene.ideaId, 'planned')),
   'a notification about a comment': scene => byOwner(scene, op => commentOnIdea(op, scene.ideaId, '1 2 3')),

@@ -7,9 +7,11 @@ import { approveIdea, rejectIdea } from '../../../server/domain/moderation/moder
 import { followIdea, unfollowIdea } from '../../../server/domain/notifications/followers.ts';
 import { setPassword } from '../../../server/domain/sign-in/set-password.ts';
 import { setIdeaStatus } from '../../../server/domain/statuses/set-idea-status.ts';
+import { addExpiryNotices } from '../../../server/domain/tokens/expiry-notices.ts';
+import { rotateToken } from '../../../server/domain/tokens/rotate-token.ts';
 import { disableEndpoint } from '../../../server/domain/webhooks/disable-endpoint.ts';
 import { emailOf } from '../../admin/visitor.ts';
-import { createMember, createWorld, insertIdea, type World } from '../../helpers/fixtures.ts';
+import { createMember, createWorld, insertIdea, issueToken, type World } from '../../helpers/fixtures.ts';
 import { closeAfterAll } from '../../helpers/for-file.ts';
 import { makeJobsDue, runJobs, waitingJobs } from '../../helpers/jobs.ts';
 import { runAsUser } from '../../helpers/run-as-user.ts';
@@ -347,6 +349,110 @@ describe('a mail job', () => {
 
     expect(smtp.received).toHaveLength(20);
     expect(smtp.connections - before).toBeLessThanOrEqual(1);
+  });
+});
+
+describe('the notices before a token expires', () => {
+  const dayMs = 86_400_000;
+  /** Issues a token of the owner, whose notices were not yet due when it was issued. */
+  async function expiring(days: number, options: { issuerId?: number; name?: string } = {}) {
+    const { id } = await issueToken(server, world, 'read', { name: 'Support <b>', issuerId: ownerId, ...options });
+    await expireIn(id, days);
+    return id;
+  }
+  const expireIn = (id: number, days: number) =>
+    server.sql('update api_tokens set expires_at = $2 where id = $1', [id, new Date(Date.now() + days * dayMs)]);
+  let ownerId: number;
+  beforeEach(async () => {
+    await server.sql(`update api_tokens set revoked_at = now() where revoked_at is null`);
+    ownerId = await createMember(server, world.accountId, 'owner', 'Ada');
+    await server.sql(`update users set notification_email = 'ada@example.com' where id = $1`, [ownerId]);
+  });
+  const announce = async () => {
+    await addExpiryNotices(server.database);
+    expect(await runJobs(server)).toEqual([]);
+  };
+
+  test('the issuer of a token gets one mail 7 days and one mail 1 day before the token expires, although parallel workers look for due notices', async () => {
+    const id = await expiring(7.01);
+    await announce();
+    expect(recipients()).toEqual([]);
+    await expireIn(id, 6.99);
+    const announceAtOnce = async () => {
+      await Promise.all(Array.from({ length: 4 }, () => addExpiryNotices(server.database)));
+      await announce();
+    };
+    await announceAtOnce();
+    expect(recipients()).toEqual(['ada@example.com']);
+    await expireIn(id, 1.01);
+    await announce();
+    expect(smtp.received).toHaveLength(1);
+    await expireIn(id, 0.99);
+    await announceAtOnce();
+    await announceAtOnce();
+    expect(recipients()).toEqual(['ada@example.com', 'ada@example.com']);
+  });
+
+  test('the notice names the token, the account and the time, links to the page of the token, and has an unsubscribe link', async () => {
+    const id = await expiring(3);
+    await server.sql(
+      `update api_tokens set expires_at = date_trunc('day', expires_at) + interval '20 hours 15 minutes' where id = $1`,
+      [id],
+    );
+    await announce();
+    const { mail, raw } = smtp.received[0] ?? {};
+    expect(mail?.subject).toBe('The token “Support <b>” expires soon');
+    for (const part of [mail?.text, mail?.html]) {
+      expect(part).toContain('at 20:15 UTC');
+      expect(part).toContain('Rotate the token');
+      expect(part).toContain(`https://ideas.example.com/admin/tokens/${id}?account=`);
+      expect(part).toContain('https://ideas.example.com/unsubscribe?token=');
+    }
+    expect(mail?.html).toContain('Support &lt;b&gt;');
+    expect(raw).toContain('List-Unsubscribe-Post: List-Unsubscribe=One-Click');
+  });
+
+  test('nobody gets a notice for a revoked or expired token, an OAuth grant, or a token whose issuer gets no mail, was blocked or lost the role', async () => {
+    const admin = await createMember(server, world.accountId, 'admin', 'Former');
+    const blocked = await createMember(server, world.accountId, 'admin', 'Blocked');
+    const silent = await createMember(server, world.accountId, 'admin', 'Silent');
+    await server.sql(`update users set notification_email = name || '@example.com' where id = any ($1)`, [
+      [admin, blocked],
+    ]);
+    const [revoked, oauth] = [await expiring(3), await expiring(3)];
+    await server.sql(`update api_tokens set revoked_at = now() where id = $1`, [revoked]);
+    await server.sql(`update api_tokens set kind = 'oauth' where id = $1`, [oauth]);
+    await expiring(-0.01);
+    for (const issuerId of [admin, blocked, silent]) await expiring(3, { issuerId });
+    await server.sql(`update memberships set role = 'moderator' where user_id = $1`, [admin]);
+    await server.sql('insert into user_blocks (account_id, user_id) values ($1, $2)', [world.accountId, blocked]);
+    await announce();
+    expect(recipients()).toEqual([]);
+  });
+
+  test('a token that is revoked or rotated with a later expiry gets no mail from a notice that is already queued, and the rotated token gets new notices', async () => {
+    const [revoked, rotated] = [await expiring(3), await expiring(3)];
+    await addExpiryNotices(server.database);
+    await server.sql('update api_tokens set revoked_at = now() where id = $1', [revoked]);
+    const later = new Date(Date.now() + 90 * dayMs);
+    await administer(server, admin =>
+      rotateToken(admin, world.accountId, rotated, { overlapHours: 1, expiresAt: later }),
+    );
+    expect(await runJobs(server)).toEqual([]);
+    expect(recipients()).toEqual([]);
+    await expireIn(rotated, 6);
+    await announce();
+    expect(recipients()).toEqual(['ada@example.com']);
+  });
+
+  test('a token that is issued for three days gets only the notice one day before its expiry', async () => {
+    const expiresAt = new Date(Date.now() + 3 * dayMs);
+    const { id } = await issueToken(server, world, 'read', { issuerId: ownerId, expiresAt });
+    await announce();
+    expect(recipients()).toEqual([]);
+    await expireIn(id, 0.9);
+    await announce();
+    expect(recipients()).toEqual(['ada@example.com']);
   });
 });
 

@@ -2,8 +2,10 @@ import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
 import type { Administration } from '../../../server/domain/administration.ts';
 import { removeMember, setMemberRole } from '../../../server/domain/members/change-members.ts';
-import { createToken, type NewToken, revokeToken } from '../../../server/domain/tokens/change-tokens.ts';
+import { createToken, type NewToken, restrictToken, revokeToken } from '../../../server/domain/tokens/change-tokens.ts';
 import { listTokens } from '../../../server/domain/tokens/list-tokens.ts';
+import { checkRestrictions } from '../../../server/domain/tokens/restrictions.ts';
+import { endOldSecret, type Rotation, rotateToken } from '../../../server/domain/tokens/rotate-token.ts';
 import { blockUser } from '../../../server/domain/users/block-user.ts';
 import { Account } from '../../../server/entities/account.ts';
 import { Membership } from '../../../server/entities/membership.ts';
@@ -234,4 +236,147 @@ test('an account cannot revoke a token of another account', async () => {
     'not_found',
     `The account has no token ${token.id}`,
   );
+});
+
+const hourMs = 3_600_000;
+const newToken = (changes: Partial<NewToken> = {}, now = new Date()) =>
+  administer(db, admin => createToken(admin, { ...input, ...changes }), now);
+const rotate = (id: number, rotation: Rotation, now = new Date()) =>
+  administer(db, admin => rotateToken(admin, world.accountId, id, rotation), now);
+const hashOf = (plaintext: string) => createHash('sha256').update(plaintext.split('_').slice(2).join('_')).digest();
+const secretsOf = async (id: number) => {
+  const [row] = await db.sql<{ secret_hash: Buffer; previous_secret_hash: Buffer | null; end: string | null }>(
+    `select secret_hash, previous_secret_hash, previous_secret_expires_at as end from api_tokens where id = $1`,
+    [id],
+  );
+  return row;
+};
+
+test('if a token is rotated twice in parallel with an overlap, the second rotation is refused, and the secret that programs use keeps working', async () => {
+  const { token, plaintext } = await newToken();
+  let first = '';
+  const results = await administerAtOnce(
+    db,
+    async admin => {
+      first = await rotateToken(admin, world.accountId, token.id, { overlapHours: 24 });
+    },
+    admin => rotateToken(admin, world.accountId, token.id, { overlapHours: 24 }),
+  );
+  expect(results).toMatchObject([{ status: 'fulfilled' }, { reason: { reason: 'conflict' } }]);
+  expect(await secretsOf(token.id)).toMatchObject({
+    secret_hash: hashOf(first),
+    previous_secret_hash: hashOf(plaintext),
+  });
+});
+
+test('a rotation that replaces only the newest secret keeps the old secret and its end', async () => {
+  const { token, plaintext } = await newToken();
+  await rotate(token.id, { overlapHours: 24 });
+  const before = await secretsOf(token.id);
+  const newest = await rotate(token.id, { replacesNewest: true });
+  expect(await secretsOf(token.id)).toEqual({ ...before, secret_hash: hashOf(newest) });
+  expect(before?.previous_secret_hash).toEqual(hashOf(plaintext));
+});
+
+test('a token can be rotated again after the overlap or after the end of its old secret', async () => {
+  const { token } = await newToken();
+  const now = new Date();
+  const first = await rotate(token.id, { overlapHours: 24 }, now);
+  await rotate(token.id, { overlapHours: 24 }, new Date(now.getTime() + 24 * hourMs));
+  expect((await secretsOf(token.id))?.previous_secret_hash).toEqual(hashOf(first));
+  await administer(db, admin => endOldSecret(admin, world.accountId, token.id));
+  expect(await secretsOf(token.id)).toMatchObject({ previous_secret_hash: null, end: null });
+  const last = await rotate(token.id, { overlapHours: 0 });
+  expect(await secretsOf(token.id)).toMatchObject({ secret_hash: hashOf(last), previous_secret_hash: null });
+});
+
+test('a rotation can prolong a token, but its old secret never works longer than before', async () => {
+  const now = new Date('2026-03-14T09:00:00Z');
+  const expiresAt = new Date('2026-03-14T15:00:00Z');
+  const later = new Date('2026-06-14T00:00:00Z');
+  const { token } = await newToken({ expiresAt }, now);
+  await rotate(token.id, { overlapHours: 48, expiresAt: later }, now);
+  expect(new Date((await secretsOf(token.id))?.end ?? '')).toEqual(expiresAt);
+
+  // A rotation can give an expired token a new life, but not its expired secret.
+  const { token: expired } = await newToken({ expiresAt }, now);
+  await rotate(expired.id, { overlapHours: 48, expiresAt: null }, expiresAt);
+  expect(await secretsOf(expired.id)).toMatchObject({ previous_secret_hash: null, end: null });
+  const [row] = await db.sql('select expires_at from api_tokens where id = $1', [expired.id]);
+  expect(row).toEqual({ expires_at: null });
+});
+
+test.each<[string, Rotation, 'invalid' | 'conflict', string]>([
+  ['a negative overlap', { overlapHours: -1 }, 'invalid', 'from 0 to 168'],
+  ['an overlap of more than seven days', { overlapHours: 169 }, 'invalid', 'from 0 to 168'],
+  ['an overlap with a fraction', { overlapHours: 1.5 }, 'invalid', 'from 0 to 168'],
+  ['a past expiry', { overlapHours: 1, expiresAt: new Date(0) }, 'invalid', 'in the future'],
+  ['the newest secret as the only one to replace', { replacesNewest: true }, 'conflict', 'no longer works'],
+])('a rotation of a token with one secret is refused with %s', async (_, rotation, reason, message) => {
+  const { token } = await newToken();
+  const work = (admin: Administration) => rotateToken(admin, world.accountId, token.id, rotation);
+  await expectRefusal(db, work, reason, message);
+});
+
+test('a revoked token, an OAuth grant and a token of another account cannot be rotated', async () => {
+  const other = await createWorld(db);
+  const { token: revoked } = await newToken();
+  await administer(db, admin => revokeToken(admin, world.accountId, revoked.id));
+  const { token: oauth } = await newToken({ kind: 'oauth' });
+  const { token } = await newToken();
+  for (const [accountId, id, reason] of [
+    [world.accountId, revoked.id, 'conflict'],
+    [world.accountId, oauth.id, 'conflict'],
+    [other.accountId, token.id, 'not_found'],
+  ] as const) {
+    await expectRefusal(db, admin => rotateToken(admin, accountId, id, { overlapHours: 1 }), reason, /./);
+  }
+});
+
+const maxima = { RATE_LIMIT_READ: 120, RATE_LIMIT_WRITE: 20 };
+const none = { readLimit: null, writeLimit: null, allowedNetworks: [] };
+
+test.each([
+  ['203.0.113.7', '203.0.113.7/32'],
+  [' 203.0.113.0/24 ', '203.0.113.0/24'],
+  ['0.0.0.0/0', '0.0.0.0/0'],
+  ['2001:DB8:0:0::/32', '2001:db8::/32'],
+  ['::1', '::1/128'],
+  ['::ffff:203.0.113.0/120', '203.0.113.0/24'],
+])('the network %s of a token is stored as %s', async (given, stored) => {
+  const { token } = await newToken({ restrictions: checkRestrictions({ ...none, allowedNetworks: [given] }, maxima) });
+  expect(await db.sql('select allowed_networks from api_tokens where id = $1', [token.id])).toEqual([
+    { allowed_networks: [stored] },
+  ]);
+});
+
+test.each([
+  '203.0.113.7/24',
+  '203.0.113.0/33',
+  '203.0.113/24',
+  '2001:db8::/129',
+  '2001:db8::1/32',
+  'fe80::1%eth0',
+  'example.com',
+  '10.0.0.0/8/8',
+  '',
+])('"%s" is refused as a network of a token', given => {
+  expect(() => checkRestrictions({ ...none, allowedNetworks: [given] }, maxima)).toThrow('is not a network such as');
+});
+
+test('a token can have at most 20 networks, and own limits from 1 to the limits of the server', async () => {
+  const networks = (count: number) => Array.from({ length: count }, (_, n) => `10.${n}.0.0/16`);
+  const check = (changes: object) => () => checkRestrictions({ ...none, ...changes }, maxima);
+  expect(check({ allowedNetworks: networks(21) })).toThrow('at most 20 networks');
+  for (const limit of [0, 121, -1, 1.5, Number.NaN]) expect(check({ readLimit: limit })).toThrow('from 1 to 120');
+  for (const limit of [0, 21, 2 ** 40]) expect(check({ writeLimit: limit })).toThrow('from 1 to 20');
+
+  const { token } = await newToken();
+  const full = check({ readLimit: 120, writeLimit: 1, allowedNetworks: [...networks(20), '10.0.0.0/16'] })();
+  await administer(db, admin => restrictToken(admin, world.accountId, token.id, full));
+  expect(
+    await db.sql('select read_limit, write_limit, allowed_networks from api_tokens where id = $1', [token.id]),
+  ).toEqual([{ read_limit: 120, write_limit: 1, allowed_networks: networks(20) }]);
+  await administer(db, admin => revokeToken(admin, world.accountId, token.id));
+  await expectRefusal(db, admin => restrictToken(admin, world.accountId, token.id, none), 'conflict', 'is revoked');
 });

@@ -1,0 +1,125 @@
+import { sql } from 'kysely';
+import type { Queryable } from '../../database/database.ts';
+import { type Arguments, query, type RowOf } from '../../database/query.ts';
+import { activeMemberships } from '../members/authority.ts';
+
+/** The server sends a notice so many days before a token expires, from the first notice to the last. */
+const noticeDays = [7, 1] as const;
+
+const dayMs = 86_400_000;
+
+/**
+ * Returns the notice whose time has passed when the expiry of a token is set. So a token for three days gets no notice at
+ * once, but it gets one a day before its expiry.
+ */
+export function passedNoticeDays(expiresAt: Date | null | undefined, now: Date): number | null {
+  if (!expiresAt) return null;
+  const leftMs = expiresAt.getTime() - now.getTime();
+  return noticeDays.findLast(days => leftMs <= days * dayMs) ?? null;
+}
+
+/** The maximum number of notices of one run of the job. The next run sends the remaining notices. */
+const batchSize = 1_000;
+
+const [firstDays, lastDays] = noticeDays;
+const within = (days: number) => sql<string>`now() + ${sql.lit(days)} * interval '1 day'`;
+
+/**
+ * Notes that the next notice of each token is due, and adds a job that mails it, in one statement. So each notice has
+ * exactly one job, although several workers run this statement. Searches all accounts, because a scheduled job runs it.
+ */
+const addNotices = query(
+  'add_token_expiry_notices',
+  db =>
+    db
+      .with('due', cte =>
+        cte
+          .selectFrom('api_tokens as t')
+          .select(['t.account_id', 't.id'])
+          .where('t.kind', '=', 'api')
+          .where('t.revoked_at', 'is', null)
+          .where('t.expires_at', '>', sql<string>`now()`)
+          .where('t.expires_at', '<=', within(firstDays))
+          .where(t =>
+            t.or([
+              t('t.expiry_notice_days', 'is', null),
+              t.and([t('t.expiry_notice_days', '>', lastDays), t('t.expires_at', '<=', within(lastDays))]),
+            ]),
+          )
+          .orderBy('t.expires_at')
+          .limit(batchSize)
+          .forNoKeyUpdate('t')
+          .skipLocked(),
+      )
+      .with('noted', cte =>
+        cte
+          .updateTable('api_tokens as t')
+          .from('due')
+          .set(t => ({
+            expiry_notice_days: t
+              .case()
+              .when('t.expires_at', '<=', within(lastDays))
+              .then(t.lit(lastDays))
+              .else(t.lit(firstDays))
+              .end(),
+          }))
+          .whereRef('t.account_id', '=', 'due.account_id')
+          .whereRef('t.id', '=', 'due.id')
+          .returning(['t.account_id', 't.id', 't.expiry_notice_days']),
+      )
+      .selectFrom('noted as n')
+      .select(
+        sql`graphile_worker.add_job(
+          'mail_token_expiry',
+          json_build_object('account_id', n.account_id, 'token_id', n.id, 'notice_days', n.expiry_notice_days)
+        )`.as('job'),
+      ),
+  { isPrepared: false },
+);
+
+/** Adds the jobs that mail the notices that are due: 7 days and 1 day before a token expires. */
+export async function addExpiryNotices(queue: Queryable): Promise<void> {
+  await queue.query(addNotices, {});
+}
+
+export interface ExpiryNotice {
+  accountId: number;
+  tokenId: number;
+  noticeDays: number;
+}
+
+const selectNotice = query('select_token_expiry_notice', (db, $: Arguments<ExpiryNotice>) =>
+  db
+    .selectFrom('api_tokens as t')
+    .innerJoin('accounts as a', 'a.id', 't.account_id')
+    .innerJoin('users as u', 'u.id', 't.issuer_id')
+    .innerJoin(activeMemberships(db, $.accountId).select(['m.user_id', 'm.role']).as('m'), 'm.user_id', 't.issuer_id')
+    .select(n => [
+      't.name',
+      n.ref('t.expires_at').$notNull().as('expires_at'),
+      'a.name as account',
+      'a.slug',
+      'u.id as user_id',
+      'u.language',
+      n.ref('u.notification_email').$notNull().as('address'),
+    ])
+    .where(t => t.and({ 't.account_id': $.accountId, 't.id': $.tokenId, 't.expiry_notice_days': $.noticeDays }))
+    .where('t.revoked_at', 'is', null)
+    .where('t.expires_at', '>', sql<string>`now()`)
+    .where('a.id', '=', $.accountId)
+    .where('a.erasure_began_at', 'is', null)
+    .where('m.role', 'in', ['owner', 'admin'])
+    .where('u.notification_email', 'is not', null),
+);
+
+/**
+ * Reads the contents of a notice. Returns undefined if nobody needs it any more: the token has another expiry or is
+ * revoked, or its issuer gets no mail or is no longer an owner or admin, who could rotate the token.
+ */
+export async function readExpiryNotice(
+  db: Queryable,
+  notice: ExpiryNotice,
+): Promise<RowOf<typeof selectNotice> | undefined> {
+  const [found] = await db.query(selectNotice, notice);
+  return found;
+}

@@ -1,0 +1,101 @@
+import { type Arguments, query } from '../../database/query.ts';
+import { ApiToken } from '../../entities/api-token.ts';
+import { t } from '../../text/catalogue.ts';
+import { type Administration, AdministrationError } from '../administration.ts';
+import { makeSecret } from '../sign-in/secret-text.ts';
+import { passedNoticeDays } from './expiry-notices.ts';
+import { formatToken } from './token-text.ts';
+
+export const defaultOverlapHours = 24;
+export const maxOverlapHours = 24 * 7;
+
+const hourMs = 3_600_000;
+
+/**
+ * How a rotation treats the secrets of the token. Usually the current secret becomes the old one, which works for the
+ * overlap. During an overlap, a rotation can only replace the newest secret. So nobody loses the secret that programs
+ * still use, and at most two secrets work.
+ */
+export type Rotation = ({ overlapHours: number } | { replacesNewest: true }) & {
+  /** The new expiry, or null for none. The default is the expiry of the token. */
+  expiresAt?: Date | null | undefined;
+};
+
+/**
+ * Gives a token a new secret and returns its plaintext, which is shown only once. Id, voter, boards and rate limit
+ * counters stay. Of two parallel rotations with an overlap, the second is refused: it waits for the lock of the first,
+ * and then finds the overlap.
+ */
+export async function rotateToken(
+  admin: Administration,
+  accountId: number,
+  tokenId: number,
+  rotation: Rotation,
+): Promise<string> {
+  const token = await lockToken(admin, accountId, tokenId);
+  if (token.kind !== 'api') throw new AdministrationError('conflict', t('refusals.token.oauth_rotation'));
+  const expiresAt = rotation.expiresAt === undefined ? token.expiresAt : rotation.expiresAt;
+  if (expiresAt && expiresAt <= admin.now) throw new AdministrationError('invalid', t('refusals.token.expired'));
+  if ('replacesNewest' in rotation) {
+    if (!hasOldSecret(admin, token)) throw new AdministrationError('conflict', t('refusals.token.no_old_secret'));
+  } else {
+    keepOldSecret(admin, token, rotation.overlapHours, expiresAt ?? null);
+  }
+  const secret = makeSecret();
+  token.secretHash = secret.hash;
+  if (expiresAt?.getTime() !== token.expiresAt?.getTime()) {
+    token.expiresAt = expiresAt ?? null;
+    token.expiryNoticeDays = passedNoticeDays(token.expiresAt, admin.now);
+  }
+  await admin.em.flush();
+  admin.audit.record('token.rotated', {
+    account_id: accountId,
+    token_id: tokenId,
+    overlap_ends_at: token.previousSecretExpiresAt?.toISOString() ?? null,
+    expires_at: token.expiresAt?.toISOString() ?? null,
+  });
+  return formatToken({ id: tokenId, secret: secret.text });
+}
+
+/** The old secret never works longer than it would have worked without the rotation. */
+function keepOldSecret(admin: Administration, token: ApiToken, overlapHours: number, expiresAt: Date | null) {
+  if (!Number.isInteger(overlapHours) || overlapHours < 0 || overlapHours > maxOverlapHours) {
+    throw new AdministrationError('invalid', t('refusals.token.overlap', { max: maxOverlapHours }));
+  }
+  if (hasOldSecret(admin, token)) throw new AdministrationError('conflict', t('refusals.token.in_overlap'));
+  const ends = [token.expiresAt, expiresAt].filter(end => end != null).map(end => end.getTime());
+  const end = new Date(Math.min(admin.now.getTime() + overlapHours * hourMs, ...ends));
+  const isKept = end > admin.now;
+  token.previousSecretHash = isKept ? token.secretHash : null;
+  token.previousSecretExpiresAt = isKept ? end : null;
+}
+
+/** Ends the overlap of a rotation: from now on, only the newest secret of the token works. */
+export async function endOldSecret(admin: Administration, accountId: number, tokenId: number): Promise<void> {
+  const token = await lockToken(admin, accountId, tokenId);
+  if (!hasOldSecret(admin, token)) return;
+  Object.assign(token, { previousSecretHash: null, previousSecretExpiresAt: null });
+  await admin.em.flush();
+  admin.audit.record('token.old_secret_ended', { account_id: accountId, token_id: tokenId });
+}
+
+function hasOldSecret({ now }: Administration, { previousSecretExpiresAt: end }: ApiToken): boolean {
+  return end != null && end > now;
+}
+
+const selectTokenLocked = query('lock_token_to_change', (db, $: Arguments<{ accountId: number; tokenId: number }>) =>
+  db
+    .selectFrom('api_tokens as t')
+    .select('t.id')
+    .where(t => t.and({ 't.account_id': $.accountId, 't.id': $.tokenId }))
+    .forNoKeyUpdate('t'),
+);
+
+/** Locks a token before a change. Throws if the token is revoked or does not exist. */
+export async function lockToken(admin: Administration, accountId: number, tokenId: number): Promise<ApiToken> {
+  const [row] = await admin.query(selectTokenLocked, { accountId, tokenId });
+  if (!row) throw new AdministrationError('not_found', t('refusals.token.unknown', { id: tokenId }));
+  const token = await admin.em.findOneOrFail(ApiToken, { accountId, id: tokenId }, { refresh: true });
+  if (token.revokedAt) throw new AdministrationError('conflict', t('refusals.token.revoked'));
+  return token;
+}
