@@ -70,7 +70,7 @@ function listLimits(): string {
   return `## Limits
 
 Tool calls and REST requests with one token count together. A request for the list of tools does not count against the
-token's limits.
+token's limits. A token can have [own limits and allowed networks](api.md#restrict-a-token).
 
 ${markdownTable(['limit', 'default', 'setting'], rows)}`;
 }

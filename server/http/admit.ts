@@ -37,8 +37,8 @@ export function admitRequests(server: ServerDependencies) {
 }
 
 /**
- * Checks the allowed networks, the account's plan, and the board, grant and issuer of a token, before the request is validated. Throws errors
- * with the HTTP status 400, 403 or 422.
+ * Checks the allowed networks, the account's plan, and the board, grant and issuer of a token, before the request is
+ * validated. Throws errors with the HTTP status 400, 403 or 422.
  */
 export function authorize(
   server: ServerDependencies,

@@ -13,8 +13,8 @@ export interface GrantedBoard {
 
 /**
  * Finds the tokens of several requests and counts the requests against their rate limits, in one round trip. With
- * separate round trips, the server would handle a third fewer requests per second. Each argument up to addresses
- * is an array with one element for each request. The statement cannot filter by account, because only the token
+ * separate round trips, the server would handle a third fewer requests per second. Each argument up to addresses is an
+ * array with one element for each request. The statement cannot filter by account, because only the token
  * determines the account. It finds an API token by its id, and an OAuth grant by the hash of an access token. A request
  * counts against the rate limit of a token only if the secret is right. So nobody can exhaust the rate limit of a token
  * by knowing its id. A request from a network that the token does not allow, and a request that gets a stored answer,
@@ -91,7 +91,8 @@ export const findTokens = sql(
       t.read_limit, t.write_limit, usable.is_network_allowed,
       t.expires_at, t.last_used_at, t.voter_id, usable.is_usable,
       t.revoked_at is not null or a.erasure_began_at is not null or u.erasure_began_at is not null as is_revoked,
-      c.bucket is not null and coalesce(coalesce(c.access_hash, c.hash) in (usable.secret_hash, usable.previous_secret_hash), false)
+      c.bucket is not null
+        and coalesce(coalesce(c.access_hash, c.hash) in (usable.secret_hash, usable.previous_secret_hash), false)
         and usable.is_usable and usable.is_network_allowed and k.fingerprint is null as is_charged,
       t.account_id, a.name as account_name, a.plan,
       t.issuer_id, u.name as issuer_name, m.role, b.user_id is not null as is_blocked,

@@ -164,6 +164,37 @@ test.concurrent('the command member remove revokes the API tokens that the membe
   ]);
 });
 
+test.concurrent('the commands token rotate, token end-old-secret and token restrict change a token, and print its new secret once', async ({
+  db,
+  cli,
+}) => {
+  await createInstallation(db);
+  const made = await cli.json<{ id: number; token: string }>('token', 'create', '--name', 'Bot', '--write-limit', '5');
+  const id = String(made.id);
+  const rotated = await cli.run('token', 'rotate', id, '--overlap-hours', '1', '--expires-in-days', '30');
+  expect(rotated.stderr).toBe('This is the only time that the token is shown.\n');
+  const plaintext = rotated.stdout.trimEnd().split('\n').at(-1) ?? '';
+  expect(plaintext).toMatch(new RegExp(`^ib_${id}_[\\w-]{43}$`));
+  expect(plaintext).not.toBe(made.token);
+  expect(await cli.refusal('token', 'rotate', id)).toMatch('still works: end it first');
+  const replaced = await cli.json<{ token: string }>('token', 'rotate', id, '--replace-newest');
+  expect(replaced).toMatchObject({ write_limit: 5, old_secret_expires_at: expect.any(String) });
+  expect(await cli.json('token', 'end-old-secret', id)).toMatchObject({ old_secret_expires_at: null });
+  const networks = ['--network', '203.0.113.7', '--network', '2001:db8::/32'];
+  expect(await cli.json('token', 'restrict', id, '--read-limit', '9', ...networks)).toMatchObject({
+    read_limit: 9,
+    write_limit: null,
+    allowed_networks: ['203.0.113.7/32', '2001:db8::/32'],
+  });
+  expect(await cli.refusal('token', 'restrict', id, '--network', 'nowhere')).toMatch('"nowhere" is not a network');
+  const [row] = await db.sql(
+    `select secret_hash = sha256($2::bytea) as is_newest, previous_secret_hash, expires_at > now() + interval '29 days' as is_prolonged
+      from api_tokens where id = $1`,
+    [id, Buffer.from(replaced.token.split('_').slice(2).join('_'))],
+  );
+  expect(row).toEqual({ is_newest: true, previous_secret_hash: null, is_prolonged: true });
+});
+
 test.concurrent('the command member invite prints the invitation link, but with SMTP_URL announces a mail instead, and invitation revoke deletes the invitation', async ({
   db,
   cli,

@@ -43,7 +43,7 @@ export const heyApi: Consumer = {
     check<Equal<ReceiveIdeaMergedEventWebhookPayload['type'], 'idea.merged'>>();
     check<Equal<
       CreateIdeaErrors[403]['error']['key'],
-      'agent_api_unavailable' | 'board_not_granted' | 'insufficient_scope' | 'user_blocked'
+      'agent_api_unavailable' | 'board_not_granted' | 'insufficient_scope' | 'network_not_allowed' | 'user_blocked'
     >>();
     check<Equal<
       CreateIdeaErrors[423]['error']['key'],

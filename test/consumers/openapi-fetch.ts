@@ -45,7 +45,7 @@ export const openapiFetch: Consumer = {
     >>();
     check<Equal<
       operations['createIdea']['responses'][403]['content']['application/json']['error']['key'],
-      'agent_api_unavailable' | 'board_not_granted' | 'insufficient_scope' | 'user_blocked'
+      'agent_api_unavailable' | 'board_not_granted' | 'insufficient_scope' | 'network_not_allowed' | 'user_blocked'
     >>();
     check<Equal<paths['/ready']['get']['responses'][503]['content']['application/json']['ok'], false>>();
 

@@ -54,7 +54,7 @@ export const orval: Consumer = {
       check<Equal<typeof refused.data, CreateIdeaError403>>();
       check<Equal<
         typeof key,
-        'agent_api_unavailable' | 'board_not_granted' | 'insufficient_scope' | 'user_blocked'
+        'agent_api_unavailable' | 'board_not_granted' | 'insufficient_scope' | 'network_not_allowed' | 'user_blocked'
       >>();
 
       return {

@@ -65,6 +65,7 @@ export async function populate(server: TestServer): Promise<Populated> {
 
   const personToken = await issueToken(server, world, 'moderate', { issuerId: personId, name: "Zabriskie's laptop" });
   const second = await issueToken(server, world, 'write', { issuerId: personId, name: "Zabriskie's second" });
+  await server.sql(`update api_tokens set last_used_network = '203.0.113.0/24' where id = $1`, [personToken.id]);
   const ownToken = await issueToken(server, world, 'moderate', { name: 'Of the owner' });
   const otherToken = await issueToken(server, other, 'moderate');
   await server.sql(

@@ -116,17 +116,18 @@ describe('an erased user', () => {
     expect(again.body.updated_at > shown.updatedAt).toBe(true);
   });
 
-  test('the tokens of an erased user are revoked, and the placeholder user becomes their issuer', async () => {
+  test('the tokens of an erased user are revoked and lose the network of their last use, and the placeholder user becomes their issuer', async () => {
     expect((await read('GET /api/v1/ideas', populated.personToken.token)).key).toBe('unauthorized');
     const tokens = await server.sql(
-      `select distinct name, issuer_id, revoked_at is not null as is_revoked from api_tokens where id <> all ($1)`,
+      `select distinct name, issuer_id, revoked_at is not null as is_revoked, last_used_network from api_tokens where id <> all ($1)`,
       [
         (await server.sql<{ id: number }>(`select id from api_tokens where issuer_id <> $1`, [placeholderId])).map(
           ({ id }) => id,
         ),
       ],
     );
-    expect(tokens).toEqual([{ name: 'Token of a deleted user', issuer_id: placeholderId, is_revoked: true }]);
+    const shown = { name: 'Token of a deleted user', issuer_id: placeholderId };
+    expect(tokens).toEqual([{ ...shown, is_revoked: true, last_used_network: null }]);
   });
 
   test('events show the placeholder user in place of an erased user and still match the contract', async () => {
