@@ -29,7 +29,7 @@ const rows = {
   // build responses.
   'server/domain/': `config.ts database/ entities/ observability/audit-entries.ts observability/audit-log.ts outgoing/
     text/ contract/errors.ts contract/events.ts contract/grants.ts contract/idea.ts contract/limits.ts contract/status.ts
-    contract/text.ts @mikro-orm/postgresql argon2 kysely node otpauth sharp @zxcvbn-ts/language-common`,
+    contract/text.ts @mikro-orm/postgresql argon2 ipaddr.js kysely node otpauth sharp @zxcvbn-ts/language-common`,
 
   'server/http/': `config.ts database/ dependencies.ts domain/ entities/ observability/ contract/
     @fastify/accept-negotiator @ts-rest/core @ts-rest/fastify fastify find-my-way ipaddr.js node zod`,
