@@ -117,7 +117,7 @@ describe('the command openapi-diff', () => {
     const { port } = server.address() as AddressInfo;
     const judge = (path: string, secret: string) => {
       const usage = `http://127.0.0.1:${port}${path}`;
-      return run(['two.json', 'one.json', '--usage', usage, '--header', `Authorization: Bearer ${secret}`], { cwd });
+      return run(cwd, ['two.json', 'one.json', '--usage', usage, '--header', `Authorization: Bearer ${secret}`]);
     };
     const [used, unused, refused] = await Promise.all([
       judge('/b', 'secret'),
