@@ -5,7 +5,7 @@ import type { Transaction } from '../../server/database/database.ts';
 import { insertToken } from '../../server/domain/tokens/change-tokens.ts';
 import { Account } from '../../server/entities/account.ts';
 import { Board, Status, Tag } from '../../server/entities/board.ts';
-import { Idea } from '../../server/entities/idea.ts';
+import type { Idea } from '../../server/entities/idea.ts';
 import { Membership, type Role } from '../../server/entities/membership.ts';
 import { User } from '../../server/entities/user.ts';
 import { operatorIn } from './administration.ts';
@@ -173,31 +173,20 @@ export async function insertComment({ sql }: Pick<TestDatabase, 'sql'>, world: W
 
 /** Inserts an idea directly into the database, in the status with the given key. */
 export async function insertIdea(
-  db: Db,
-  world: World,
+  { sql }: Pick<TestDatabase, 'sql'>,
+  { accountId, boardId, ownerId }: World,
   input: Partial<Pick<Idea, 'title' | 'body' | 'moderationState' | 'authorId' | 'createdAt'>> & {
     status?: string;
   } = {},
 ): Promise<number> {
-  const { status = 'open', ...rest } = input;
-  return db.database.transaction(async ({ em }) => {
-    const { id: statusId } = await em.findOneOrFail(Status, {
-      accountId: world.accountId,
-      boardId: world.boardId,
-      key: status,
-    });
-    const idea = em.create(Idea, {
-      title: 'An idea',
-      body: 'Its description.',
-      moderationState: 'published',
-      authorId: world.ownerId,
-      ...(rest.createdAt && { updatedAt: rest.createdAt }),
-      ...rest,
-      accountId: world.accountId,
-      boardId: world.boardId,
-      statusId,
-    });
-    await em.flush();
-    return idea.id;
-  });
+  const { title = 'An idea', body = 'Its description.', moderationState = 'published', authorId = ownerId } = input;
+  const { status = 'open', createdAt = new Date() } = input;
+  const [idea] = await sql<{ id: number }>(
+    `insert into ideas (account_id, board_id, author_id, status_id, title, body, moderation_state, created_at, updated_at)
+    select $1, $2, $3, id, $4, $5, $6, $7, $7 from statuses where account_id = $1 and board_id = $2 and key = $8
+    returning id`,
+    [accountId, boardId, authorId, title, body, moderationState, createdAt, status],
+  );
+  if (!idea) throw new Error(`The board has no status ${status}`);
+  return idea.id;
 }

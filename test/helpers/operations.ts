@@ -2,7 +2,7 @@ import type { Capability, Grant } from '../../contract/grants.ts';
 import { type OperationId, operations as operationsOfContract } from '../../contract/index.ts';
 import type { RouteMetadata } from '../../contract/routes.ts';
 import type { TestDatabase } from './database.ts';
-import { createTag, insertComment, insertIdea, type World } from './fixtures.ts';
+import type { World } from './fixtures.ts';
 
 /** An operation of the contract, for tests that run for all operations. */
 export interface ApiOperation {
@@ -76,49 +76,46 @@ export interface Targets {
   spareWebhookId: number;
 }
 
-export async function createTargets(db: Pick<TestDatabase, 'database' | 'sql'>, world: World): Promise<Targets> {
-  const ideaId = await insertIdea(db, world, { title: 'The idea' });
-  const targetId = await insertIdea(db, world, { title: 'The target' });
-  const mergedId = await insertIdea(db, world, { title: 'The merged idea' });
-  const mergedIntoId = await insertIdea(db, world, { title: 'The target of the merged idea' });
-  const tagId = await createTag(db, world.accountId, world.boardId);
-  const assignedTagId = await createTag(db, world.accountId, world.boardId);
-  await db.sql('insert into idea_tags (idea_id, tag_id, account_id) values ($1, $2, $3)', [
-    ideaId,
-    assignedTagId,
-    world.accountId,
-  ]);
-  await db.sql('insert into merges (account_id, source_id, target_id) values ($1, $2, $3)', [
-    world.accountId,
-    mergedId,
-    mergedIntoId,
-  ]);
-  await db.sql('update ideas set merged_into_id = $2 where id = $1', [mergedId, mergedIntoId]);
-  const spareId = await insertIdea(db, world, { title: 'The spare idea' });
-  const commentedId = await insertIdea(db, world, { title: 'The idea with a comment' });
-  const commentId = await insertComment(db, world, commentedId);
-  const ofIdeas = { ideaId, targetId, mergedId, tagId, assignedTagId, spareId, commentedId, commentId };
-  return { ...ofIdeas, ...(await insertWebhooks(db, world)) };
-}
-
-export interface ArrangedRequest {
-  line: string;
-  json?: Record<string, unknown>;
-}
-
 /**
- * Inserts two webhooks, and a test event that failed for good. The webhooks get almost no events. Keeps only the oldest
- * and the newest webhooks, because an account can have only 100.
+ * Creates the targets in one statement, because hundreds of tests need new ones. The webhooks get almost no events. Of
+ * the earlier webhooks it keeps only the oldest and the newest, because an account can have only 100.
  */
-async function insertWebhooks({ sql }: Pick<TestDatabase, 'sql'>, { accountId, boardId }: World) {
-  await sql(
-    `delete from webhook_endpoints where account_id = $1
-      and id not in (select id from webhook_endpoints where account_id = $1 order by id limit 10)
-      and id not in (select id from webhook_endpoints where account_id = $1 order by id desc limit 40)`,
-    [accountId],
-  );
-  const [made] = await sql<{ webhookId: number; spareWebhookId: number; deliveryId: number }>(
-    `with webhook as (
+export async function createTargets({ sql }: Pick<TestDatabase, 'sql'>, world: World): Promise<Targets> {
+  const [targets] = await sql<Targets>(
+    `with open as (select id from statuses where account_id = $1 and board_id = $2 and key = 'open'),
+    idea as (
+      insert into ideas (account_id, board_id, author_id, status_id, title, body, moderation_state, comment_count)
+      select $1, $2, $3, open.id, title, 'Its description.', 'published', (title = 'The idea with a comment')::int
+      from open, unnest(array[
+        'The idea', 'The target', 'The target of the merged idea', 'The spare idea', 'The idea with a comment'
+      ]) as title
+      returning id, title
+    ), merged as (
+      insert into ideas (account_id, board_id, author_id, status_id, title, body, moderation_state, merged_into_id)
+      select $1, $2, $3, open.id, 'The merged idea', 'Its description.', 'published', idea.id
+      from open, idea where idea.title = 'The target of the merged idea'
+      returning id, merged_into_id
+    ), merge as (
+      insert into merges (account_id, source_id, target_id) select $1, id, merged_into_id from merged
+    ), tag as (
+      insert into tags (account_id, board_id, name, color)
+      select $1, $2, 'tag ' || gen_random_uuid(), '#0f766e' from generate_series(1, 2)
+      returning id
+    ), assigned as (
+      insert into idea_tags (account_id, idea_id, tag_id)
+      select $1, idea.id, (select max(id) from tag) from idea where title = 'The idea'
+    ), follower as (
+      insert into followers (account_id, idea_id, user_id)
+      select $1, id, $3 from idea where title = 'The idea with a comment'
+    ), comment as (
+      insert into comments (account_id, idea_id, author_id, body)
+      select $1, id, $3, 'The comment' from idea where title = 'The idea with a comment'
+      returning id
+    ), removed as (
+      delete from webhook_endpoints where account_id = $1
+        and id not in (select id from webhook_endpoints where account_id = $1 order by id limit 10)
+        and id not in (select id from webhook_endpoints where account_id = $1 order by id desc limit 40)
+    ), webhook as (
       insert into webhook_endpoints (account_id, board_id, url, secret, event_types)
       select $1, $2, 'https://hooks.example.com/' || n, 'sealed', '{idea.unmerged}' from generate_series(1, 2) n
       returning id
@@ -129,13 +126,24 @@ async function insertWebhooks({ sql }: Pick<TestDatabase, 'sql'>, { accountId, b
       insert into webhook_deliveries (account_id, endpoint_id, event_id, state, finished_at)
       select $1, (select min(id) from webhook), id, 'dead', now() from event returning id
     )
-    select min(webhook.id) as "webhookId", max(webhook.id) as "spareWebhookId",
-      (select id from delivery) as "deliveryId"
-    from webhook`,
-    [accountId, boardId],
+    select (select id from idea where title = 'The idea') as "ideaId",
+      (select id from idea where title = 'The target') as "targetId",
+      (select id from merged) as "mergedId",
+      (select min(id) from tag) as "tagId", (select max(id) from tag) as "assignedTagId",
+      (select id from idea where title = 'The spare idea') as "spareId",
+      (select id from idea where title = 'The idea with a comment') as "commentedId",
+      (select id from comment) as "commentId",
+      (select min(id) from webhook) as "webhookId", (select max(id) from webhook) as "spareWebhookId",
+      (select id from delivery) as "deliveryId"`,
+    [world.accountId, world.boardId, world.ownerId],
   );
-  if (!made) throw new Error('The webhooks were not inserted');
-  return made;
+  if (!targets) throw new Error('The targets were not created');
+  return targets;
+}
+
+export interface ArrangedRequest {
+  line: string;
+  json?: Record<string, unknown>;
 }
 
 /** Returns a valid request of an operation. If the operation writes, the request has an effect when it is sent first. */

@@ -49,22 +49,25 @@ export async function showIdea(visit: BoardVisit, problem?: Problem) {
   if (!ideaId.success) throw new DomainError('not_found');
   const { cursor } = readQuery(IdeaQuery, visit.isSent ? {} : request.query);
   const place = placeOf({ cursor }, commentSort, defaultPerPage);
-  const [board, idea, comments, replies] = await Promise.all([
+  const [board, idea, comments, replies, isFollowed] = await Promise.all([
     readBoard(read),
     readIdea(read, ideaId.data),
     listComments(read, ideaId.data, place),
     readReplies(read, [ideaId.data]),
+    member && isFollowing(server.database, member.accountId, { ideaId: ideaId.data, userId: member.userId }),
   ]);
   if (!idea) throw new DomainError('not_found');
   const reply = replies.get(idea.id);
   const shown = reply ? [...comments.rows, reply] : comments.rows;
   const target = idea.merged_into_id === null ? undefined : await readIdea(read, idea.merged_into_id);
-  const [pictures, namesIn] = await Promise.all([
+  const isOpen = idea.moderation_state === 'published' && idea.merged_into_id === null && !board.is_frozen;
+  const [pictures, namesIn, mentionable] = await Promise.all([
     picturesOf(
       server.database,
       [idea, ...shown].map(one => one.author_id),
     ),
     readMentions(read, idea, shown),
+    member && isOpen ? findMentionable(member, read, [idea, ...comments.rows]) : [],
   ]);
   const beside = { pictures, namesIn };
   const path = pathOn(request, `/ideas/${idea.id}`);
@@ -74,7 +77,6 @@ export async function showIdea(visit: BoardVisit, problem?: Problem) {
     isArticle: true,
     canonicalPath: cursor === undefined ? ideaPath(slug, idea.id) : undefined,
   });
-  const isOpen = idea.moderation_state === 'published' && idea.merged_into_id === null && !board.is_frozen;
   const data = {
     idea: {
       ...presentIdea(idea),
@@ -106,11 +108,11 @@ export async function showIdea(visit: BoardVisit, problem?: Problem) {
     member: member && {
       commentPath: isOpen ? pathOn(request, `/ideas/${idea.id}/comments`) : undefined,
       comment: visit.field('body'),
-      mentionable: isOpen ? await findMentionable(member, read, [idea, ...comments.rows]) : [],
+      mentionable,
       isCommentRefused: problem !== undefined && request.routeOptions.url?.endsWith('/comments'),
       links: linksOfIdea(visit, board, idea),
       followPath: pathOn(request, `/ideas/${idea.id}/follow`),
-      isFollowing: await isFollowing(server.database, member.accountId, { ideaId: idea.id, userId: member.userId }),
+      isFollowing: isFollowed,
     },
   };
   return visit.page('idea', frame, data, { notices, problem });
