@@ -26,12 +26,17 @@ export async function createTestDatabase(template = templateDatabase): Promise<T
   return {
     url,
     database,
-    sql: async (text, values = []) => (await database.pool.query(text, values)).rows,
+    sql: sqlOn(database),
     async drop() {
       await database.close();
       await drop();
     },
   };
+}
+
+/** Returns a function that runs SQL on the connections of a database. */
+export function sqlOn({ pool }: Pick<Database, 'pool'>): TestDatabase['sql'] {
+  return async (text, values = []) => (await pool.query(text, values)).rows;
 }
 
 /** Creates a database that is dropped after the last test of the file. */

@@ -6,6 +6,7 @@ import { type Database, openDatabase } from '../../server/database/database.ts';
 import { migrate } from '../../server/database/migrator.ts';
 import { startBalancer } from '../helpers/balancer.ts';
 import { loadChildServer } from '../helpers/child-servers.ts';
+import { sqlOn } from '../helpers/database.ts';
 import { createWorld, issueToken } from '../helpers/fixtures.ts';
 import { startOwnPostgres } from '../helpers/own-postgres.ts';
 
@@ -46,9 +47,10 @@ test('two clients that follow a board get every committed event once, although a
       logger: { warn() {} } as never,
     });
   const first = await open();
-  const world = await createWorld({ database: first });
+  const sql = sqlOn(first);
+  const world = await createWorld({ sql });
   const tokens = await Promise.all(
-    Array.from({ length: 6 }, async () => (await issueToken({ database: first }, world, 'moderate')).token),
+    Array.from({ length: 6 }, async () => (await issueToken({ sql }, world, 'moderate')).token),
   );
   await first.close();
   const balancer = await startBalancer();
