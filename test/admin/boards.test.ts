@@ -121,6 +121,16 @@ describe('the settings of a board', () => {
     ]);
   });
 
+  test('the settings page of a board stores the language of its ideas, and refuses an unknown language', async () => {
+    const language = async () =>
+      (await server.sql('select language from boards where id = $1', [world.boardId]))[0]?.language;
+    expect((await save({ language: 'german' })).status).toBe(303);
+    expect(await language()).toBe('german');
+    expect((await visitor.get(settingsPath)).html).toMatch(/<option value="german" selected>/);
+    expect((await save({ language: 'klingon' })).status).toBe(422);
+    expect(await language()).toBe('german');
+  });
+
   test('a slug that is taken or an empty name does not change a board, and the form still shows the entered name', async () => {
     const other = await createWorld(server, { isPublic: true });
     const before = await stored();

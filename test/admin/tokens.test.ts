@@ -187,7 +187,11 @@ describe('the list of tokens', () => {
     const { id: used } = await issueToken(server, world, 'moderate', { name: 'Used' });
     const { id: oauth } = await issueToken(server, world, 'read', { name: 'Agent' });
     const { id: expired } = await issueToken(server, world, 'read', { name: 'Expired one' });
-    await server.sql(`update api_tokens set last_used_at = '2026-03-02T10:15:00Z' where id = $1`, [used]);
+    await server.sql(
+      `update api_tokens set last_used_at = '2026-03-02T10:15:00Z', last_used_network = '192.0.2.0/24',
+        last_used_client = 'idea-board-client/1.2.3' where id = $1`,
+      [used],
+    );
     await server.sql(`update api_tokens set kind = 'oauth' where id = $1`, [oauth]);
     await server.sql(`update api_tokens set created_at = '2020-01-01', expires_at = '2020-02-01' where id = $1`, [
       expired,
@@ -202,6 +206,8 @@ describe('the list of tokens', () => {
       'OAuth',
       'moderate',
       '2 Mar 2026, 10:15 UTC',
+      '192.0.2.0/24',
+      'idea-board-client/1.2.3',
       '1 Feb 2020, 00:00 UTC',
       'Expired',
       world.boardSlug,

@@ -273,6 +273,15 @@ describe('votes in the list of events', () => {
   });
 });
 
+test('a request for events may wait at most 55 seconds, and a longer wait is refused without waiting', async () => {
+  const follower = await createFollower();
+  for (const wait of [56, -1, 1.5, 'long']) {
+    const { status, key, body } = await list(follower, { wait });
+    expect([wait, status, key]).toEqual([wait, 422, 'validation_failed']);
+    expect(body.error.issues[0].path).toEqual(['query', 'wait']);
+  }
+});
+
 describe('the cursor of the list of events', () => {
   test('the list of events refuses a truncated, changed or invented cursor with validation_failed, and the error names the parameter', async () => {
     const follower = await createFollower();
