@@ -88,7 +88,8 @@ export async function buildApp(server: ServerDependencies): Promise<FastifyInsta
       record,
     ),
   });
-  // A signed-in user who is no operator must not learn the paths of the operator's panel.
+  // Unsupported methods on the paths of the operator's panel get 404 instead of 405. Otherwise a signed-in user who is
+  // no operator could learn these paths.
   collectMethods(app, /^\/operator(\/|$)/);
   guardTransport(app, server);
   drainConnections(app);
@@ -109,8 +110,8 @@ export async function buildApp(server: ServerDependencies): Promise<FastifyInsta
   app.addHook('onRequest', refuseInvalidHead);
   app.addHook('onRequest', cors.answerPreflight);
   app.addHook('onRequest', async ({ is404, url }, reply) => {
-    // Answers in this hook instead of the not-found handler, because Fastify calls that handler only after it has read
-    // a valid body.
+    // Answers 404 in this hook instead of the not-found handler, because Fastify calls that handler only after it has
+    // read a valid body.
     if (!is404) return;
     const allow = app.allowOf(url);
     if (allow === undefined) throw new DomainError('not_found');
@@ -132,7 +133,7 @@ export async function buildApp(server: ServerDependencies): Promise<FastifyInsta
   app.addHook('onClose', () => usage.close());
   const runner = buildOperationRunner(server);
   const waits = buildEventWaits(server);
-  // A stopping server answers the waiting requests at once.
+  // When the server stops, it answers the requests that wait for events at once.
   app.addHook('preClose', async () => waits.end());
   app.addHook('onClose', () => waits.close());
   const endpoints = {

@@ -142,8 +142,8 @@ export async function chooseIssuer(admin: Administration, accountId: number, ema
 }
 
 /**
- * Returns BASE_URL if it is set. Otherwise prefers the URL that the last started server recorded, because the PORT of
- * this command may differ from the server's.
+ * Returns BASE_URL if it is set. Otherwise returns the URL that the last started server recorded, because this command
+ * and the server may have different values of PORT. Without a recorded URL, returns the default BASE_URL.
  */
 export async function findLinkBase(admin: Administration, config: Config): Promise<Pick<Config, 'BASE_URL'>> {
   const recorded = config.isBaseUrlSet ? undefined : await readServerAddress(admin);

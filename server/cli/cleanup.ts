@@ -61,8 +61,8 @@ async function runOn(
       say(`Skipped user ${id}, who is ${heldBy.join(' and ')}`);
     },
     failed(what, id, error) {
-      // Does not print the message of the error, which may contain personal data, because operators may keep the
-      // output.
+      // Redacts the message of the error and puts it on one line. The message may contain personal data, and operators
+      // may keep the output.
       const reason = oneLine(redactor.text(error instanceof Error ? error.message : String(error)));
       report.failed.push({ what, id, reason });
       say(`Could not erase ${what} ${id}; the next run will continue: ${reason}`);

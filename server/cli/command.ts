@@ -192,7 +192,7 @@ export function parseTime(text: string): Date {
   if (Rfc3339.safeParse(text).success) {
     const time = new Date(text);
     const year = time.getUTCFullYear();
-    // PostgreSQL has no year 0, and writes years of five digits in another format.
+    // Refuses other years: PostgreSQL has no year 0, and writes years of five digits in another format.
     if (year >= 1 && year <= 9999) return time;
   }
   throw new InvalidArgumentError('It must be an RFC 3339 time, such as 2026-03-14T09:00:00Z.');

@@ -13,8 +13,8 @@ type Cell = string | number | boolean | null | undefined | readonly string[];
 type CellKey<Row> = { [Key in keyof Row & string]: Row[Key] extends Cell ? Key : never }[keyof Row & string];
 
 /**
- * A column of a table: a property name, which is also the heading, or a heading with a property name or a function for
- * the cells.
+ * A column of a table. A property name is both the heading and the source of the cells. A pair has the heading, and a
+ * property name or a function for the cells.
  */
 type Column<Row> = CellKey<Row> | readonly [heading: string, cell: CellKey<Row> | ((row: Row) => Cell)];
 

@@ -197,7 +197,7 @@ function parseDays(text: string): number {
   return days;
 }
 
-/** Returns undefined if neither option is given. */
+/** Returns the expiry from `expiresAt` or `expiresInDays`. Returns undefined if the command has neither option. */
 function expiryOf(
   { expiresAt, expiresInDays }: { expiresAt?: Date; expiresInDays?: number },
   now: Date,

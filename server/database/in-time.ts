@@ -1,4 +1,6 @@
-/** Waits for work until a time limit, and then fails. The work itself continues, and its result is ignored. */
+/**
+ * Waits for work. If the work takes longer than the limit, throws. The work then continues, and its result is ignored.
+ */
 export async function inTime<T>(work: PromiseLike<T>, limitMs: number, what: string): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {

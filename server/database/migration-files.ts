@@ -43,7 +43,7 @@ export async function readStreams(streams: readonly MigrationStream[]): Promise<
   return (await Promise.all(streams.map(readStream))).flat();
 }
 
-/** Lists the names of the migrations. It does not read the files, so it is cheap enough for a probe. */
+/** Lists the names of the migrations. It does not read the files, so the readiness probe can call it. */
 export async function listFiles(streams: readonly MigrationStream[]): Promise<MigrationName[]> {
   const names = await Promise.all(streams.map(listStream));
   return streams.flatMap((stream, index) => (names[index] ?? []).map(name => ({ stream: stream.name, name })));

@@ -84,7 +84,7 @@ export async function listPendingMigrations(
 }
 
 /**
- * Whether migrations are pending. Compares only names, so it is cheap enough for a probe. The table of migrations must
+ * Whether migrations are pending. Compares only names, so the readiness probe can call it. The table of migrations must
  * exist.
  */
 export async function hasPendingMigrations(

@@ -29,8 +29,8 @@ export interface Query<Arguments, Row> {
 export type RowOf<Q> = Q extends Query<never, infer Row> ? Row : never;
 
 /**
- * The arguments of a query as expressions. The driver reads times as text, so time columns, and Date arguments to
- * compare with them, have the TypeScript type string.
+ * The arguments of a query as expressions. The driver reads times as text, so time columns have the TypeScript type
+ * string. Date arguments also have this type here, so that a query can compare them with time columns.
  */
 export type Arguments<Values> = { readonly [Name in keyof Values]: RawBuilder<InQuery<Values[Name]>> };
 type InQuery<T> = T extends Date ? string : T;

@@ -1,7 +1,8 @@
 import type { Tables } from './tables.ts';
 
 /**
- * - tenant: each row belongs to one account and has `account_id not null`. In `accounts`, the `id` is the account.
+ * - tenant: each row belongs to one account and has `account_id not null`. In the table `accounts`, the column `id`
+ *   identifies the account.
  * - global: the rows describe people and OAuth clients, who may belong to several accounts.
  * - local: the rows concern only this database and never move to another one.
  */

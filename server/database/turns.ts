@@ -61,7 +61,7 @@ interface Waiting {
   timer: NodeJS.Timeout;
 }
 
-/** A semaphore. It gives its places to callers in the order of their requests. */
+/** A semaphore with a number of places. Callers get free places in the order of their requests. */
 class Places {
   readonly #size: number;
   readonly #waiting = new Set<Waiting>();

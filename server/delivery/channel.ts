@@ -59,7 +59,7 @@ interface Post {
   url: string;
   headers: Record<string, string>;
   body: string;
-  /** The receiver's name for the reason of a failure, such as `The chat`. */
+  /** The name of the receiver in error messages, such as `The chat`. */
   receiver: string;
   /** The HTTP statuses that give the outcome `refused`, such as 410 Gone. */
   goneStatuses: readonly number[];

@@ -19,9 +19,9 @@ interface RetryPolicy {
 }
 
 /**
- * The retry policies of webhooks and chats. Mail has none here: its job fails, and graphile-worker retries the job
- * after e, e², … up to e¹⁰ seconds, with 25 tries by default. For a mail with a link that expires, the domain code sets
- * the number of tries.
+ * The retry policies of webhooks and chats. Mail needs no policy: if a mail fails, its job fails, and graphile-worker
+ * retries the job after e, e², … up to e¹⁰ seconds. A job has 25 tries by default. For a mail with a link that expires,
+ * the domain code sets the number of tries.
  */
 export const retryPolicies = {
   /** Ten tries in about three days. */
@@ -71,8 +71,8 @@ const shortestPauseMs = 5_000;
 const longestPauseMs = 5 * minuteMs;
 
 /**
- * The pause between tries at a failing endpoint. It grows with the time of failing, up to five minutes, and changes at
- * random by up to a fifth.
+ * The pause between tries at a failing endpoint. The longer the endpoint has been failing, the longer the pause, up to
+ * five minutes. A random change of up to a fifth spreads the tries.
  */
 export function pauseMs(failingForMs: number): number {
   const pause = Math.min(Math.max(failingForMs, shortestPauseMs), longestPauseMs);

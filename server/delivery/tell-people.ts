@@ -84,7 +84,7 @@ interface ChatEvent extends AccountEvent {
   otherType: EventType | null;
 }
 
-/** Adds a job for each chat channel of the board that shows this type of event. */
+/** Adds a job for each of the board's chat channels that show this type of event. */
 const addChatJobs = query('add_chat_jobs', (db, $: Arguments<ChatEvent>) =>
   db
     .selectFrom('chat_channels as c')

@@ -13,7 +13,7 @@ export interface Administration extends QueryBuilding {
   readonly audit: AuditTrail;
 }
 
-/** The part of an administrative operation that reads rows, also without a transaction. */
+/** The context of an administrative operation that only reads. Such an operation needs no transaction. */
 export type Reading = Pick<Administration, 'db' | 'now'>;
 
 /** Records audit entries. The audit log gets these entries only after the transaction has committed. */

@@ -72,7 +72,8 @@ export function webhookEndpoints(
     createWebhook: ({ request, reply, query, body }) =>
       runner.administer({ request, reply, query, body, turns, withoutSecret }, async (admin, actor) => {
         const { accountId, boardId, tokenId } = actor;
-        // Stores the types that exist now. So the webhook never gets types that its token may not read in the future.
+        // Stores the types that exist now. If a later version adds a type that the token may not read, the webhook does
+        // not get events of this type.
         const { url, description = '', event_types: eventTypes = defaultEventTypes } = body;
         const input = { accountId, boardId, tokenId, url, description, eventTypes };
         const { endpoint, secret } = await createWebhook(admin, secretBox, input, guard);

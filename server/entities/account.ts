@@ -53,7 +53,7 @@ export const Invitation = defineTable('Invitation', 'invitations', {
   email: p.text(),
   /**
    * The canonical form of the e-mail address. Queries use it to find the invitation. Null if another invitation of the
-   * account has the same form, or until the server fills in this column.
+   * account has the same canonical form, or until the server fills in this column.
    */
   canonicalEmail: p.text().nullable(),
   role: p.text().$type<Role>(),

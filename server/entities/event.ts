@@ -19,7 +19,7 @@ export const Event = defineTable('Event', 'events', {
    * stored the event.
    */
   data: p.json().columnType('jsonb').nullable(),
-  /** The body for workers of the previous version. This version reads the body only if data is null. */
+  /** The body for workers of the previous version. The current version reads the body only if data is null. */
   body: p.json().columnType('json'),
   occurredAt: timestamp(),
   /**

@@ -89,7 +89,7 @@ const deleteOverdueJobs = sql(
 
 /**
  * Deletes subscriptions that were not renewed for a day, and jobs of extensions that are overdue by a week. Most of
- * them belong to extensions that are no longer in the setting EXTENSIONS.
+ * these subscriptions and jobs belong to extensions that are no longer in the setting EXTENSIONS.
  */
 export async function clearLeftSubscriptions(queue: Queryable, stopping: AbortSignal): Promise<void> {
   await queue.query(deleteLeft, {});

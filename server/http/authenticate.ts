@@ -41,7 +41,7 @@ export async function authenticate(
   refuseExhausted(audit, request, reply, found.ip, principal);
   if (failure) auditFailedAuthentication(audit, request, failure);
   if (!principal) throw new DomainError('unauthorized');
-  // `authorize` refuses the request. Nothing of the token may change or be shown before.
+  // `authorize` refuses the request later. Until then, the server must not change or show any data of the token.
   if (!principal.isNetworkAllowed) return principal;
 
   if (found.bucket) refuseExhausted(audit, request, reply, found.bucket, principal);

@@ -43,8 +43,8 @@ export async function compressPage(request: FastifyRequest, reply: FastifyReply,
 const [toBrotli, toGzip] = [promisify(brotliCompress), promisify(gzip)];
 
 /**
- * Another thread compresses longer pages, so that the main thread can handle other requests meanwhile. Passing a page to
- * another thread takes about as long as compressing 20,000 characters.
+ * The number of characters from which another thread compresses a page, so that the main thread can handle other
+ * requests meanwhile. Passing a page to another thread takes about as long as compressing 20,000 characters.
  */
 const longPage = 65_536;
 

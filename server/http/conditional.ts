@@ -13,7 +13,8 @@ export function answerConditionally(server: ServerDependencies) {
     const isRead = request.method === 'GET' || request.method === 'HEAD';
     if (!isRead || reply.statusCode !== 200 || typeof payload !== 'string') return payload;
     const caching = cachingOf(request);
-    // The page depends on the session cookie and on the language of the reader, so caches must keep its versions apart.
+    // The page depends on the session cookie and on the language of the reader, so caches must store a separate version
+    // for each combination.
     if (request.routeOptions.config.isPublicPage) reply.header('Vary', 'Cookie, Accept-Language');
     if (!caching) return payload;
 

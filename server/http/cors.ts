@@ -57,7 +57,10 @@ export function shareWithOrigins(origins: readonly string[]) {
  */
 const oauthEndpoints = ['/.well-known/oauth-', '/oauth/token', '/oauth/register', '/oauth/revoke'];
 
-/** Whether pages of other origins may read the answer. They may not read this server's pages and extension routes. */
+/**
+ * Whether web pages of other origins may read the answer to a request. They may read answers of the API and of the
+ * OAuth endpoints, but neither this server's own pages nor the routes of extensions.
+ */
 function isShared(request: FastifyRequest): boolean {
   const path = pathOf(request);
   return path.startsWith('/api/') || oauthEndpoints.some(start => path.startsWith(start));

@@ -7,7 +7,7 @@ import type { Principal } from './find-tokens.ts';
 import type { RouteInput } from './ts-rest.ts';
 
 export interface UsageCounter {
-  /** Counts a request that has been authorized. Counts only names that the contract defines. */
+  /** Counts a request that has been authorized. Counts only parameters and fields that the contract defines. */
   count(principal: Principal, route: Route, input: Omit<RouteInput, 'params'>): void;
   /** The hook that counts each authorized request. */
   countRequest(request: FastifyRequest): Promise<void>;
@@ -120,7 +120,7 @@ interface Names {
 
 const namesByRoute = new WeakMap<Route, Names>();
 
-/** Returns the names that a request of a route can use. */
+/** Returns the names of the parameters, headers and fields that the contract defines for a route. */
 function namesOf(route: Route): Names {
   let names = namesByRoute.get(route);
   if (!names) {
@@ -139,7 +139,7 @@ function fieldsOf(schema: unknown): string[] {
   return schema instanceof z.ZodObject ? Object.keys(schema.shape) : [];
 }
 
-/** Adds the names of the members that a value has. The value comes from a client and may have any form. */
+/** Adds those of the names that are properties of the value. The value comes from a client and may have any form. */
 function addGiven(given: Set<string>, names: readonly string[], value: unknown) {
   if (typeof value !== 'object' || value === null) return;
   for (const name of names) if (Object.hasOwn(value, name)) given.add(name);

@@ -55,8 +55,8 @@ export interface LookupResult {
   /** The reason why the bearer token is invalid. Null if it is valid. */
   failure: AuthenticationFailure | null;
   /**
-   * The rate limit of the token. Null if the request was not counted: its token is invalid or does not allow its
-   * network, its route has no limit, or its answer is stored.
+   * The rate limit of the token. Null if the request was not counted, for one of four reasons: the token is invalid,
+   * the token does not allow the request's network, the route has no limit, or the answer is stored.
    */
   bucket: BucketState | null;
   storedAnswer: StoredAnswer | null;
@@ -95,7 +95,7 @@ async function lookUpTokens(database: Queryable, lookups: Lookup[]): Promise<Loo
   const rowsByPlace = new Map(rows.map(row => [row.place, row]));
 
   // The statement increases a counter once by the number of its requests in the batch. The last request gets the final
-  // count, and each earlier request gets one less.
+  // count, and each earlier request gets one less than the request after it.
   const takeCount = (key: string) => {
     const count = counts[key];
     if (count === undefined) throw new Error('find_tokens left a counter out');

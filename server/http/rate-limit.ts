@@ -24,7 +24,7 @@ export interface BucketState extends Counter {
 
 export type Limits = Pick<Config, 'RATE_LIMIT_READ' | 'RATE_LIMIT_WRITE' | 'RATE_LIMIT_IP'>;
 
-/** The own limits of a token. Null: the limit of the server applies. */
+/** The own rate limits of a token. Null means that the server's limit applies. */
 export type OwnLimits = Readonly<Record<Bucket, number | null>>;
 
 interface LimitedToken {
@@ -34,7 +34,7 @@ interface LimitedToken {
 
 const ipWindowSeconds = 60;
 
-/** An own limit of the token can lower the limit of the server, but not raise it. */
+/** A token's own limit can be lower than the server's limit, but not higher. */
 export function tokenCounter(bucket: Bucket, { tokenId, ownLimits }: LimitedToken, limits: Limits, now: Date): Counter {
   const limit = Math.min(ownLimits[bucket] ?? Number.POSITIVE_INFINITY, serverLimitOf(bucket, limits));
   return openCounter(bucket, `${bucket}:${tokenId}`, limit, buckets[bucket].windowSeconds, now);
@@ -147,9 +147,9 @@ export async function charge(database: Queryable, counter: Counter, now: Date): 
 }
 
 /**
- * Marks something as used that works only once, such as a form or the answer of a provider. Returns false if it was
- * used before. Of two parallel transactions, the second waits for the first. If the first is rolled back, the second
- * can use it.
+ * Marks a single-use thing, such as a form or the answer of a provider, as used. Returns false if it was used before.
+ * Of two parallel transactions, the second waits for the first. If the first transaction rolls back, the second
+ * succeeds.
  */
 export async function useOnce(
   database: Queryable,

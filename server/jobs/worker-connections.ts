@@ -24,7 +24,7 @@ export function patienceOf(
   };
 }
 
-/** The longest time that a closing pool waits for the return of its connections. */
+/** The maximum time that a closing pool waits until all connections have been returned to it. */
 const farewellMs = 1_000;
 
 /**
@@ -77,7 +77,7 @@ export class WorkerConnections extends pg.Pool {
     const [callback] = args as [ConnectCallback?];
     // Ignores the second release of a connection. If the listening connection of graphile-worker breaks during a stop,
     // graphile-worker releases it twice. The pool would then throw an error that nothing catches. After the pool has
-    // ended, connect() returns no client.
+    // ended, connect() gives the callback no client and no release function.
     const take: ConnectCallback | undefined =
       callback && ((error, client, release) => callback(error, client, once(release ?? (() => {}))));
     if (!this.#gate) return take ? super.connect(take) : super.connect();

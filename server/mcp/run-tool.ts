@@ -62,8 +62,9 @@ interface Circumstances {
 }
 
 /**
- * Returns a result as structured content, and as text for clients that read only text. More texts tell a language model
- * which fields are quotations and how few calls are left. The metadata contains the same information for programs.
+ * Returns a result as structured content, and as text for clients that read only text. Additional texts in the result
+ * tell a language model which fields are quotations, and how many calls are left if they are few. The metadata contains
+ * the same information for programs.
  */
 export function resultOf(tool: Tool, body: unknown, circumstances: Circumstances): CallToolResult {
   const { isReplayed, bucketState } = circumstances;

@@ -44,7 +44,7 @@ export function serveTools(server: ServerDependencies, endpoints: Endpoints, usa
     }
     // Loads the SDK on demand, because it takes 13 MB of memory and a server without MCP clients does not need it.
     const { answerWithSdk } = await import('./answer-with-sdk.ts');
-    // A blocked issuer may only read, so none of the tools of a capability is of use.
+    // A blocked issuer may only read, so the list leaves out the tools that need a capability.
     const capabilities = principal.issuer.isBlocked ? [] : principal.capabilities;
     const definitions = definitionsFor(highestGrant(principal), capabilities);
     const offer = { instructions: instructionsFor({ isReadOnly }), definitions };

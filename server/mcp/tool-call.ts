@@ -65,8 +65,8 @@ function placeArguments({ places, route }: Tool, given: Arguments) {
 }
 
 /**
- * Returns the path and the key of the REST request that does the same. So the server treats the tool call as a
- * repetition of that request.
+ * Returns the path and the key of the REST request that does the same as the tool call. So the server treats the tool
+ * call as a repetition of that request.
  */
 function idempotencyOf(
   { route }: Tool,

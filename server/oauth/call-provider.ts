@@ -139,7 +139,8 @@ const documentRetrySeconds = 30;
 
 /**
  * Answers 503 if the metadata document of a client could not be fetched. oidc-provider would answer invalid_client, and
- * a client then discards its tokens. Only the description distinguishes this error from others.
+ * a client then discards its tokens. Only the text of error_description distinguishes this error from other errors with
+ * invalid_client.
  */
 function reportFailedFetch(call: ProviderCall) {
   const { error_description: description } = (call.body ?? {}) as Partial<OauthErrorBody>;

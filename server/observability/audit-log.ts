@@ -22,12 +22,15 @@ export interface AuditLogOptions {
 
 type Fields = Record<string, unknown>;
 
-/** Counts the repeated entries of one name. Entries with equal fields count together. */
+/**
+ * Counts the repeated entries of one name. An entry is repeated if another entry in the time window has the same
+ * fields.
+ */
 interface RepeatWindow {
   kinds: Map<string, { fields: Fields; repeated: number }>;
   /**
-   * The number of entries beyond the first maxKinds different entries of this name. The log counts all of these
-   * together.
+   * The number of entries beyond the first maxKinds different entries of this name. The log writes one total for these
+   * entries.
    */
   others: number;
   timer: NodeJS.Timeout;
@@ -42,7 +45,7 @@ const maxKinds = 100;
 const definitions: Record<AuditEntryName, EntryDefinition> = auditEntries;
 
 export function buildAuditLog({ destination, redactor, repeatWindowMs = 60_000 }: AuditLogOptions): AuditLog & {
-  /** Writes how often the current entries were repeated. */
+  /** Writes how often each entry of the current time windows was repeated. */
   close(): void;
 } {
   const lines = pino(

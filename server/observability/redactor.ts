@@ -156,8 +156,8 @@ function secretsOfUrl({ protocol, username, password, searchParams }: URL): stri
 }
 
 /**
- * Returns a pattern that matches each of the secrets, the longest first, or nothing without secrets. Skips short
- * secrets and plain words, because their removal would damage ordinary sentences.
+ * Returns a pattern that matches each of the secrets, the longest first. If there are no secrets, the pattern matches
+ * nothing. Skips short secrets and plain words, because their removal would damage ordinary sentences.
  */
 function matchAny(secrets: string[]): RegExp {
   const hidden = secrets.filter(secret => secret.length >= 8 && !/^[a-z]+$/.test(secret));

@@ -136,7 +136,8 @@ async function readMetadata(access: ProviderAccess, outgoing: OutgoingRequests):
   return configuration;
 
   /**
-   * Sends the client secret in a way that the provider supports. If the metadata lists no way, uses the default way.
+   * Returns the client authentication: it sends the client secret by a method that the provider supports. If the
+   * metadata lists no methods, it uses the default method.
    */
   function authentication(...given: Parameters<ReturnType<typeof openid.ClientSecretBasic>>) {
     const [{ token_endpoint_auth_methods_supported: methods = ['client_secret_basic'] }] = given;

@@ -98,7 +98,8 @@ export function buildOutgoingRequests({
       const fail = (error: NodeJS.ErrnoException) => {
         clearTimeout(timer);
         if (request.signal?.aborted) return reject(request.signal.reason);
-        // The connection was idle, and the receiver has closed it, most likely before it read the request.
+        // Sends the request once more if the receiver had closed the idle connection, because it most likely did not
+        // read the request.
         const isStale = sent.reusedSocket && error.code === 'ECONNRESET' && !hasAnswer && !timeout;
         if (isStale) return sendOnce(url, request).then(resolve, reject);
         reject(timeout ?? explain(error));

@@ -54,8 +54,8 @@ export async function buildPages(server: ServerDependencies) {
       app.decorateReply('pageScript', null);
       app.decorateReply('frameAncestors', null);
       app.setErrorHandler(answerError);
-      // Sets the headers in an onSend hook, so that error pages also get the headers. A page may have set some headers
-      // itself.
+      // Sets the headers in an onSend hook, so that error pages also get the headers. The hook keeps headers that the
+      // page has set.
       app.addHook('onSend', async (_request, reply) => setHeaders(reply));
       app.addHook('onSend', compressPage);
       writeForReaders(app);

@@ -5,7 +5,10 @@ import { fieldOf } from '../../pages/shell/form.ts';
 import { t } from '../../text/catalogue.ts';
 import { isTimeZone, openZone, type Zone } from './time-zones.ts';
 
-/** The start and end of the submission window and of the voting window. The form's fields have the names of the API. */
+/**
+ * The start and end of the submission window and of the voting window. The form's fields have the same names as the
+ * fields of the API.
+ */
 export const bounds = [
   {
     field: 'submissions_open_at',

@@ -54,8 +54,8 @@ export function openZone(name: string): Zone {
   });
 
   /**
-   * Returns the local time of an instant as a number: the milliseconds of the instant that has the same date and time
-   * in UTC.
+   * Returns the local time of an instant as a number: the milliseconds since 1970 if the local date and time were in
+   * UTC.
    */
   function localMsAt(timeMs: number): number {
     const parts = Object.fromEntries(clock.formatToParts(timeMs).map(({ type, value }) => [type, Number(value)]));
@@ -98,8 +98,8 @@ export function openZone(name: string): Zone {
 const dayMs = 86_400_000;
 
 /**
- * The first and the last year of date fields. 9999 is not allowed, because its end in UTC is in the year 10000 in some
- * time zones.
+ * The first and the last year of date fields. The year 9999 is not allowed, because in some time zones its last hours
+ * are in the year 10000 in UTC.
  */
 const [firstYear, lastYear] = [1970, 9998];
 

@@ -24,8 +24,8 @@ import { emptyTokenForm, formOf, grantsOf, readTokenForm } from '../tokens/token
 const path = '/admin/connect/:id';
 
 /**
- * Serves the consent page. There an owner or admin lets an OAuth client use boards in their name (specification:
- * Authentication, 9 and 11).
+ * Serves the consent page. On this page, an owner or admin allows an OAuth client to use boards on their behalf
+ * (specification: Authentication, 9 and 11).
  */
 export function serveConnect(app: FastifyInstance, server: ServerDependencies, consents: Consents) {
   serveRoutes(app, server, accountAround, [{ path, show, run: answer }], [requireSession]);

@@ -25,8 +25,8 @@ import { mergeRoutes } from './merge-routes.ts';
 import { ideaPath, notices, presentPerson, wayBack, wayOf, wayToQueue } from './way-back.ts';
 
 /**
- * The number of ideas on a page, so that the page loads quickly on a phone. Moderators can judge most ideas by the
- * beginning of the text.
+ * The number of ideas on a page, so that the page loads quickly on a phone. The page shows the beginning of each text,
+ * which is enough to judge most ideas.
  */
 const ideasPerPage = 10;
 const excerptLength = 500;

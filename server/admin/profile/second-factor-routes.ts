@@ -54,7 +54,8 @@ export function secondFactorRoutes(
       next: nextOf(visit),
       enabled: factor && { since: showTime(new Date(factor.created_at)), codesLeft: factor.codes_left },
       recoveryCodeCount,
-      // A server of the previous version started this session, and that version does not ask for a code.
+      // Whether the user must sign in again with a code. A server of the previous version started this session without
+      // asking for a code.
       needsNewSession: factor !== undefined && !user.has_second_factor,
       requiring: requiring.map(account => ({
         name: shownName(account.name),

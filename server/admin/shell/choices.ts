@@ -13,7 +13,10 @@ export function boardOptions(boards: readonly NamedBoard[], chosen: string) {
   );
 }
 
-/** Returns the board that the user chose in a form. It may have been deleted or renamed since the form was loaded. */
+/**
+ * Returns the board that the user chose in a form. Throws if the board was deleted or renamed after the form was
+ * loaded.
+ */
 export function chosenBoard(boards: readonly NamedBoard[], slug: string): NamedBoard {
   const board = boards.find(one => one.slug === slug);
   if (board) return board;

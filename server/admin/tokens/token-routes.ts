@@ -131,8 +131,8 @@ function showPlaintext(
     curl: `curl -H 'Authorization: Bearer ${plaintext}' '${config.BASE_URL}/api/v1/ideas?board=${board}'`,
     agent: {
       all: waysByToken(mcpServerOf(config, false), plaintext),
-      // Shows no read-only address for a token that may only read, because such a token gets no other tools at the
-      // usual address.
+      // Shows no read-only URL for a token that may only read. Such a token gets only tools that read, even at the
+      // usual URL.
       readOnly: readsOnly ? undefined : waysByToken(mcpServerOf(config, true), plaintext),
     },
     token: presentToken(visit, listing),
@@ -187,7 +187,8 @@ async function rotate(visit: Visit) {
       : ({ replacesNewest: true } as const);
   const { plaintext, listing } = await visit.administer(async admin => {
     await requireFirst(admin, visit.request.body);
-    // An unchanged day keeps the expiry exactly, because it may be at another time of the day.
+    // If the form has the same day as before, keeps the exact expiry, because the token may expire in the middle of
+    // this day.
     const isKept = expiresOn === lastDayOf((await readToken(admin, accountId, id)).expires_at);
     const expiry = isKept ? {} : { expiresAt: expiryOf(expiresOn) };
     const plaintext = await rotateToken(admin, accountId, id, { ...way, ...expiry });

@@ -17,8 +17,8 @@ export function presentState(state: DeliveryState) {
 }
 
 /*
- * The maximum size of each text, so that a page stays below 50 kB. The page shows the whole stored response of the last
- * attempt, unless escaping makes it longer than its maximum size.
+ * The maximum sizes of the texts, so that a page stays below 50 kB. The page shows the whole stored response of the
+ * last attempt, unless the escaped response is longer than maxLastResponseBytes.
  */
 const maxBodyBytes = 10_000;
 const maxLastResponseBytes = 6_000;

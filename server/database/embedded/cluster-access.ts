@@ -160,7 +160,7 @@ async function runAlone(
   // With the option -j, a semicolon and an empty line end each statement.
   const args = ['--single', '-j', '-D', directory, ...settings.flatMap(setting => ['-c', setting])];
   const running = run(postgres, [...args, database], { ...runAs, cwd: '/', env: postgresEnvironment });
-  running.child.stdin?.on('error', () => {}); // PostgreSQL may exit before it reads its input.
+  running.child.stdin?.on('error', () => {}); // Ignores the error if PostgreSQL exits before it reads `sql`.
   running.child.stdin?.end(sql);
   try {
     await running;

@@ -74,8 +74,8 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
 }
 
 /**
- * Connects to the PostgreSQL that runs in a data directory. stop() leaves it running. If none is running, starts
- * PostgreSQL, and stop() stops it.
+ * Connects to the PostgreSQL that runs in a data directory. In this case, stop() leaves PostgreSQL running. If no
+ * PostgreSQL is running there, starts one, and stop() stops it.
  */
 export async function connectOrStart(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   const dataDir = resolve(options.dataDir);

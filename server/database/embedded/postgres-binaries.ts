@@ -11,8 +11,8 @@ export interface PostgresBinaries {
 }
 
 /**
- * Root keeps files for PostgreSQL's unprivileged system user in this directory. Every user can enter it, unlike a home
- * directory.
+ * If the server runs as root, it keeps files for PostgreSQL's unprivileged system user in this directory. Unlike a home
+ * directory, every user can enter this directory.
  */
 export const sharedDirectory = '/var/lib/idea-board';
 

@@ -32,7 +32,7 @@ interface AccountMail {
   language: string | null;
   /** Writes the mail in the language of the recipient. */
   write(): MailContent;
-  /** The link that ends mails of this kind. Mails that the recipient must get have none. */
+  /** The unsubscribe link at the end of the mail. Undefined for a mail that the recipient must get. */
   unsubscribeUrl?: string;
   /** Records whether the mail was sent. */
   settle?(outcome: 'mailed' | 'refused'): Promise<unknown>;
@@ -117,7 +117,10 @@ export function buildAccountMailTasks(deps: TaskDependencies) {
       noticeTo(payload.user_id, 'address'),
     ),
 
-    /** The mail with the link that confirms an e-mail address does not name the person who asked for the mail. */
+    /**
+     * Mails the link that confirms an e-mail address. The mail does not name the user who asked for it, because the
+     * address may belong to another person.
+     */
     mail_address_link: mailTask<{ user_id: number; field: AddressField; address: string; basis: string }>(
       'address',
       async ({ user_id: userId, field, address, basis }) => {

@@ -13,7 +13,7 @@ import type { TaskDependencies } from '../dependencies.ts';
 import { type Mail, type Mailer, requireMailer } from './mailer.ts';
 import { writeNotificationMail } from './write-mail.ts';
 
-/** Searches all accounts, because a job of an older version does not name its account. */
+/** Searches all accounts, because the job of an older server version does not contain its account. */
 const selectAccount = query('select_account_of_notifications', (db, $: Arguments<{ ids: readonly number[] }>) =>
   db
     .selectFrom('notifications as n')

@@ -87,7 +87,7 @@ const selectAnyDue = query('select_any_due_delivery', (db, $: Arguments<LanesOfA
     .orderBy('l.position'),
 );
 
-/** Searches all accounts, because a job of an older version does not name its account. */
+/** Searches all accounts, because the job of an older server version does not contain its account. */
 const selectAccount = query('select_account_of_endpoint', (db, $: Arguments<{ endpointId: number }>) =>
   db.selectFrom('webhook_endpoints as w').select('w.account_id').where('w.id', '=', $.endpointId),
 );

@@ -43,8 +43,8 @@ function stateOfAccount(a: OfAccount) {
 }
 
 /**
- * Counts an account's rows up to a limit. With `account_id = a.id` or without the order, PostgreSQL might read the rows
- * of all accounts until it finds enough rows of this account.
+ * Counts an account's rows up to a limit. The query uses `between` and an order. With `account_id = a.id`, or without
+ * the order, PostgreSQL might read the rows of all accounts until it finds enough rows of this account.
  */
 function countRows(a: OfAccount, table: 'memberships' | 'boards' | 'ideas') {
   const ofAccount = sql<boolean>`account_id between a.id and a.id`;

@@ -13,7 +13,7 @@ const idsOfPart = 5000;
 
 const partOf = (id: string) => sql<number>`((${sql.ref(id)} - 1) / ${sql.lit(idsOfPart)} + 1)::int`;
 
-/** Selects the first idea i of an account that visitors can read and whose id is greater than the given id. */
+/** Selects an account's first idea i whose id is greater than the given id. Skips ideas that visitors cannot read. */
 function nextIdea(db: Kysely<Tables>, accountId: Expression<number>, id: Expression<number>) {
   return db
     .selectFrom('ideas as i')
@@ -78,7 +78,10 @@ const selectBoards = query('select_sitemap_boards', (db, $: Arguments<IdRange>) 
     .orderBy('b.id'),
 );
 
-/** Reads the ideas by the primary key of each account with a public board. No index has the ids of all accounts. */
+/**
+ * For each account with a public board, reads the ideas by their primary key. No index has the idea ids of all
+ * accounts.
+ */
 const selectIdeas = query('select_sitemap_ideas', (db, $: Arguments<IdRange>) =>
   db
     .selectFrom(accountsWithPublicBoard(db).as('a'))
@@ -104,7 +107,7 @@ const selectIdeas = query('select_sitemap_ideas', (db, $: Arguments<IdRange>) =>
     .orderBy('i.id'),
 );
 
-/** Lists the public boards and the ideas of a part that visitors can read. */
+/** Lists the public boards of a part, and its ideas that visitors can read. */
 export async function listPublicPages({ query }: Queryable, part: number) {
   const lastId = part * idsOfPart;
   const range = { firstId: lastId - idsOfPart + 1, lastId };

@@ -63,7 +63,10 @@ interface PersonWithAccounts {
 
 const visitor: PersonWithAccounts = { userId: 0, accountIds: [] };
 
-/** Selects the public board, and boards of the given accounts. Also selects the user's membership in each board's account. */
+/**
+ * Selects the boards with a slug: the public board, and boards of the given accounts. Also selects the user's
+ * membership in each board's account.
+ */
 const selectBoardsBySlug = query('select_boards_by_slug', (db, $: Arguments<PersonWithAccounts & { slug: string }>) =>
   db
     .selectFrom('boards as o')

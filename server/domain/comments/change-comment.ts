@@ -77,7 +77,8 @@ export async function editComment(
   const { author: _, ...shown } = presentComment(edited);
   await recordEvent(op, 'comment.updated', ideaId, { comment: shown, ...(reason !== undefined && { reason }) });
   if (await replaceMentions(op, { ideaId, commentId, authorId: comment.author_id }, { old: comment.body, new: body })) {
-    // The event that already notified the followers of the comment. Nobody gets a second notification of this event.
+    // This event has already notified the followers of the idea about the comment. Nobody gets a second notification of
+    // this event.
     const event =
       events.find(({ type }) => type === 'idea.status_changed') ??
       events.find(({ type }) => type === 'comment.created');
@@ -101,10 +102,12 @@ const removeComment = query('remove_comment', (db, $: Arguments<CommentOfIdea & 
 );
 
 /**
- * Deletes a comment. Its author may do this for some minutes, and a moderator at any time. A comment on a merged idea,
- * or in a status that is closed for comments, can also be deleted, because a deletion only removes text. On a frozen
- * board, people can delete comments but tokens cannot. Afterwards the author may comment again, unless the last
- * remaining comment is also theirs.
+ * Deletes a comment. Its author may do this for some minutes, and a moderator at any time. A comment can also be
+ * deleted if its idea is merged, or if the idea's status is closed for comments, because a deletion only removes text.
+ * On a frozen board, people can delete comments but tokens cannot.
+ *
+ * Nobody may write two comments in a row. So after the deletion, the author may comment again only if the last
+ * remaining comment is by another user.
  */
 export async function deleteComment(
   op: WriteOperation,

@@ -86,8 +86,9 @@ const insertComment = query('insert_comment', (db, $: Arguments<NewComment>) =>
 );
 
 /**
- * Adds a comment by the acting user (specification: Idea actions, rule 6) and makes the user follow the idea. Locks the
- * idea, so that the second of two concurrent comments by one user sees the first.
+ * Adds a comment by the acting user (specification: Idea actions, rule 6) and makes the user follow the idea. Nobody
+ * may write two comments in a row. The function locks the idea, so that the second of two concurrent comments by one
+ * user sees the first and is refused.
  */
 export async function commentOnIdea(op: WriteOperation, ideaId: number, body: string): Promise<CommentView> {
   const idea = await lockIdea(op, ideaId);

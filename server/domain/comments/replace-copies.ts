@@ -73,8 +73,8 @@ const rewriteAnswer = query('replace_comment_in_answer', (db, $: Arguments<OfAcc
  * before. Returns the events. The caller holds the lock of the idea.
  *
  * A worker that stores one response holds the lock of its delivery, but waits for no lock of this transaction. A worker
- * that stores several responses at once may wait for one. PostgreSQL may then report a deadlock and cancel one of the
- * two transactions, and the server retries it.
+ * that stores several responses at once may wait for such a lock. PostgreSQL may then report a deadlock and cancel one
+ * of the two transactions, and the server retries it.
  */
 export async function replaceCopies(op: WriteOperation, replacement: Replacement) {
   const { accountId } = op.actor;

@@ -84,7 +84,8 @@ export async function signInWithToken(
     providerId: null,
     subject: user.subject,
     address: user.email,
-    // The account is responsible for the correctness of the address. The address gives no access to other accounts.
+    // The account's application is responsible for the correctness of the address. The sign-in gives no access to other
+    // accounts.
     isAddressVerified: true,
     name: user.name,
     isAdmitted: true,

@@ -73,7 +73,7 @@ export function batchedChange<Values extends Batch>(
 export function isInBatch(table: keyof Tables, $: Arguments<Batch>, condition?: Expression<SqlBool>) {
   const primaryKey = primaryKeyOf(table);
   // If the primary key does not contain account_id, `condition` must itself select the rows of the account, for example
-  // by its tokens.
+  // by the tokens of the account.
   const ofAccount = primaryKey.includes('account_id') ? [sql`account_id = ${$.accountId}`] : [];
   const columns = sql.join(primaryKey.filter(column => column !== 'account_id').map(column => sql.ref(column)));
   const batch = sql`
@@ -128,7 +128,9 @@ export interface ErasureOptions {
 /** The result of the erasure of an account or user. */
 export interface ErasureResult {
   id: number;
-  /** Whether an earlier run began this erasure. Then the counts contain only the rows that the earlier run had left. */
+  /**
+   * Whether an earlier run began this erasure. If so, the counts contain only the rows that the earlier run had left.
+   */
   isResumed: boolean;
   counts: RowCounts;
 }

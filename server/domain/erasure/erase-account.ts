@@ -55,13 +55,13 @@ const removals = [
       where t.account_id = ${$.accountId}
     ))`,
   ),
-  // No column of the primary key of sign-in links names the account. No new links appear, because the account is being
-  // erased.
+  // The condition names the account, because the primary key of sign-in links does not contain the account. No new
+  // links appear, because the account is being erased.
   batchedRemoval('remove_sign_in_links_of_account', 'sign_in_links', (l, $: Arguments<Batch>) =>
     l('account_id', '=', $.accountId),
   ),
-  // Removes the sessions that began with an external identity of the account. Their primary key does not name an
-  // account either.
+  // Removes the sessions that began with an external identity of the account. The primary keys of these tables do not
+  // contain the account either.
   ...(['sessions', 'sign_in_challenges'] as const).map(table =>
     batchedRemoval<typeof table, Batch>(`remove_${table}_of_account`, table, (s, $: Arguments<Batch>) =>
       s('account_id', '=', $.accountId),

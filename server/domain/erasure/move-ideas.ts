@@ -112,7 +112,8 @@ export async function moveIdeas(database: Database, redaction: Redaction, now: D
 }
 
 /**
- * Finds events on one connection and redacts them on another, because the first connection may hold locks on the ideas.
+ * Finds events and redacts them. The connection that finds the events may belong to a transaction that has locked the
+ * ideas. The events are redacted on another connection.
  */
 async function redactEventsOf(finder: Queryable, database: Database, ideaIds: readonly number[], redaction: Redaction) {
   const { accountId, batchSize } = redaction;

@@ -63,8 +63,8 @@ interface FeedArguments {
 }
 
 /**
- * A request for idea.voted makes the board record votes for votesFollowedDays. If fewer than renewedDays remain, the
- * request starts this time again.
+ * A request for events of the type idea.voted makes the board record votes for votesFollowedDays. If fewer than
+ * renewedDays of this period are left, the next request starts the period again.
  */
 const votesFollowedDays = keptEventDays + 2;
 const renewedDays = keptEventDays + 1;
@@ -290,7 +290,8 @@ function checkPlace(after: EventCursor, feed: Feed, now: Date) {
 function newestPlace(boardId: number, feed: Feed, now: Date, after: EventFilter['after']): EventCursor {
   const { head, headEventId, incarnation } = feed;
   const hour = hourOf(now);
-  // If the newest events have been deleted since the last request, the cursor of the request is newer than all events.
+  // If the newest events were deleted after the last request, the request's cursor is newer than all events. Returns
+  // this cursor again, with the current hour.
   if (typeof after === 'object' && after.position > (head ?? 0)) return { ...after, hour };
   return { boardId, position: head ?? 0, event: headEventId?.slice(0, 8) ?? '00000000', incarnation, hour };
 }

@@ -27,7 +27,7 @@ export function textInEvent(...path: string[]) {
 /** The id of the target idea in a merge or unmerge event e. */
 export const targetIdInEvent = sql<number | null>`(${textInEvent('target', 'id')})::bigint`;
 
-/** The id of the comment in event e of a comment, or of the official reply in an event of a status change. */
+/** The id of the comment in a comment's event e, or of the official reply in the event e of a status change. */
 export const commentIdInEvent = sql<
   number | null
 >`coalesce(${textInEvent('comment', 'id')}, ${textInEvent('reply', 'id')})::bigint`;
@@ -107,7 +107,7 @@ function presentIdeaInEvent(
   return idea;
 }
 
-/** Searches all accounts, because a job of the previous version does not name the account. */
+/** Searches all accounts, because the job of the previous server version does not contain the account. */
 const selectAccount = query('select_account_of_event', (db, $: Arguments<{ eventId: string }>) =>
   db.selectFrom('events as e').select('e.account_id').where('e.id', '=', $.eventId),
 );

@@ -129,8 +129,9 @@ const enoughRows = [21, 101] as const;
 const nearRows = 500;
 
 /**
- * The arguments of every list query. Queries without a tag, a cursor or other filters ignore the arguments for them. In
- * a query with filters, a missing filter is null, or an empty search text.
+ * The arguments of every list query. A query without a tag, a cursor or other filters ignores the corresponding
+ * arguments. A query with filters has null as the argument of each missing filter, and an empty text if there is no
+ * search text.
  */
 interface ListArguments {
   accountId: number;
@@ -153,7 +154,9 @@ interface ListArguments {
 
 const yesOrNo = [false, true];
 
-/** The ways to read a list. Few pending ideas have tags, so their list needs no search at its start. */
+/**
+ * The ways to read a list. Few pending ideas have tags, so no way searches only the start of a list of pending ideas.
+ */
 const ways: Pick<ListForm, 'isPending' | 'rowsOfStatus' | 'tagged'>[] = [
   ...yesOrNo.flatMap(isPending =>
     [...enoughRows, null].map(rowsOfStatus => ({ isPending, rowsOfStatus, tagged: null })),

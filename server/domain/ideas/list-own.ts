@@ -97,7 +97,9 @@ export async function listSubmitted(op: Reading, place: Place): Promise<Page<Row
   return cut(await op.query(selectSubmitted, { ...op.actor, ...inList(place) }), place);
 }
 
-/** Lists the ideas of a board that a person voted on, without the votes of the person's tokens. */
+/**
+ * Lists the ideas of a board that a person voted on. Ideas on which only the person's tokens voted are not in the list.
+ */
 export async function listVoted(op: Reading, place: Place): Promise<Page<RowOf<typeof selectVoted>>> {
   return cut(await op.query(selectVoted, { ...op.actor, ...inList(place) }), place);
 }

@@ -13,8 +13,8 @@ const maxProviders = 20;
 const maxIssuerLength = 500;
 
 /**
- * The purpose contains the account. So the server cannot decrypt a secret that somebody copied into a row of another
- * account.
+ * The `purpose` argument for SecretBox contains the account's id. So the server cannot decrypt a secret that somebody
+ * copied into a row of another account.
  */
 export const providerSecretPurpose = (accountId: number) => `client secret of account ${accountId}`;
 

@@ -30,7 +30,7 @@ export interface NewUser {
  * has proven that the person owns the address.
  *
  * The audit log names the server as the creator of the user, and the new user as the actor of the other changes. If a
- * user with this address exists by now, the call fails. That user must sign in and accept the invitation.
+ * user with this address already exists, the call fails, and this user must sign in to accept the invitation.
  */
 export async function signUpByInvitation(
   adminAs: (actor: AuditActor) => Administration,

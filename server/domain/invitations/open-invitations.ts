@@ -90,7 +90,7 @@ export async function revokeInvitation(admin: Administration, accountId: number,
 /** user_id is the id of the user who has the invited e-mail address, or null if no user has it. */
 export type FollowedInvitation = RowOf<typeof selectInvitation>;
 
-/** Searches all accounts, because only the link is known. */
+/** Searches all accounts, because the link does not name the account. */
 const selectInvitation = query('select_followed_invitation', (db, $: Arguments<{ linkHash: Buffer; now: Date }>) =>
   db
     .selectFrom('invitations as i')

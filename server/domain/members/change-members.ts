@@ -69,8 +69,8 @@ export async function removeMember(
 }
 
 /**
- * Removes the picture of a member, in all accounts of the member. It needs the right to change the member's role. The
- * audit entry names the account, because the user did not change the picture.
+ * Removes the picture of a member, in all accounts of the member. The acting user needs the right to change the
+ * member's role. The audit entry names the account of the admin who removes the picture.
  */
 export async function removePicture(admin: Administration, member: UserInAccount): Promise<void> {
   const authority = await lockMembers(admin, member.accountId);

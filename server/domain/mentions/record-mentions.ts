@@ -48,8 +48,8 @@ const removeOthers = query(
 );
 
 /**
- * Stores which members a new text mentions, except its author. The event of the text notifies these members. For a text
- * without @, runs no SQL statement.
+ * Stores the members that a new text mentions, except the text's author. The event that reports the text notifies these
+ * members. For a text without @, runs no SQL statement.
  */
 export async function recordMentions(op: WriteOperation, text: TextOfIdea, body: string): Promise<void> {
   const mentions = body.includes('@') ? await findOthers(op, op.actor.userId, body) : [];
@@ -96,8 +96,8 @@ const selectMentions = query(
 );
 
 /**
- * Returns a function that returns the mentioned names in the body of an idea (null) or in one of the given comments.
- * The caller has checked that the reader may see the idea.
+ * Returns a function that takes the id of one of the given comments, or null for the body of the idea. It returns the
+ * names that this text mentions. The caller has checked that the reader may see the idea.
  */
 export async function readMentions(
   op: ReadOperation,

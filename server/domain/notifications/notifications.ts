@@ -9,7 +9,10 @@ export type NotificationView = InferResult<ReturnType<typeof notificationsOf>>[n
 
 interface NotificationFilter {
   isUnreadOnly?: boolean;
-  /** Leaves out accounts that require a sign-in with a provider, because an ordinary session does not reach them. */
+  /**
+   * If true, leaves out the notifications from accounts that require a sign-in with a provider. An ordinary session
+   * does not reach these accounts.
+   */
   isInOrdinarySession?: boolean;
   beforeId?: number | undefined;
   limit: number;
@@ -108,12 +111,12 @@ export async function markRead(
   return count;
 }
 
-/** Ends notification mails to a user. The user still gets notifications in the app. */
+/** Turns off a user's notification mails. The user still gets notifications in the app. */
 export function endMail(admin: Administration, userId: number): Promise<void> {
   return endNotifications(admin, userId, 'notification_email', null);
 }
 
-/** Ends the notifications of mentions to a user, in the app and by mail. */
+/** Turns off a user's notifications of mentions, in the app and by mail. */
 export function endMentions(admin: Administration, userId: number): Promise<void> {
   return endNotifications(admin, userId, 'wants_mentions', false);
 }

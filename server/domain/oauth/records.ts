@@ -62,7 +62,7 @@ export async function storeRecord(db: Queryable, { id, ...record }: NewRecord & 
   await db.query(insertRecord, { ...record, ...noGrant, idHash: hashOfId(id) });
 }
 
-/** Searches all accounts, because only the grant names the account. */
+/** Searches all accounts, because the caller does not know the account. The row of the grant names it. */
 const lockGrant = query('lock_oauth_grant', (db, $: Arguments<{ idHash: Buffer; now: Date }>) =>
   db
     .selectFrom('oauth_records as g')
@@ -105,8 +105,8 @@ export interface RecordUnderGrant extends NewRecord {
  * The function locks the grant and the API token of the grant. So it stores nothing after the grant has ended or the
  * user was removed. Two requests that redeem tokens of one grant run one after the other.
  *
- * From now on, the grant and its API token last at least as long as this record, and the client until clientKeptUntil.
- * A grant or client that nobody uses therefore expires.
+ * From now on, the grant and its API token last at least as long as this record, and the client lasts until
+ * clientKeptUntil. So only a grant or client that nobody uses expires.
  */
 export async function storeUnderGrant(
   db: Queryable,
@@ -130,7 +130,7 @@ interface RecordKey {
   idHash: Buffer;
 }
 
-/** Searches all accounts, because only the record names the account. */
+/** Searches all accounts, because the caller does not know the account. The row of the record names it. */
 const selectRecord = query('find_oauth_record', (db, $: Arguments<RecordKey & { now: Date }>) =>
   db
     .selectFrom('oauth_records as r')

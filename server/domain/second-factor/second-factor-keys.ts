@@ -19,8 +19,8 @@ export interface SecondFactorKeys {
 }
 
 /**
- * A purpose contains the user's id. So the server cannot decrypt a secret that somebody copied into the row of another
- * user.
+ * The `purpose` argument for SecretBox contains the user's id. So the server cannot decrypt a secret that somebody
+ * copied into the row of another user.
  */
 const purposeOf = (userId: number) => `second factor of user ${userId}`;
 const offerPurposeOf = (userId: number) => `offered second factor of user ${userId}`;

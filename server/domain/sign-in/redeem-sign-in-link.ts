@@ -23,14 +23,14 @@ const takeLink = query('take_sign_in_link', (db, $: Arguments<{ tokenHash: Buffe
 
 /**
  * Signs in the owner of the mailbox that received the link, confirms the user's address, and makes the user a member of
- * the link's account. A link to sign up first creates the user, unless the address has one by now. The audit log names
- * the server as the creator.
+ * the link's account. A link to sign up first creates the user, unless a user with the address already exists. The
+ * audit log names the server as the creator.
  *
  * A user with a second factor becomes a member only after they have entered the code of the second factor. The link
  * works only once, even if they enter no code.
  *
- * If two links create a user with the same address at the same time, the second call throws an error that isAddressTaken
- * recognizes. The caller then calls again, and the second link signs in the same user.
+ * If two links create a user with the same address at the same time, the second call throws an error that
+ * isAddressTaken recognizes. The caller then calls again, and the second link signs in the same user.
  */
 export async function redeemSignInLink(
   adminAs: (actor: AuditActor) => Administration,

@@ -141,7 +141,7 @@ export async function endAllSessions(db: Queryable, userId: number): Promise<num
   return (await db.query(deleteAll, { userId })).length;
 }
 
-/** The unread notifications that a page counts are among this many of the user's newest notifications. */
+/** A page counts the unread notifications only among this many of the user's newest notifications. */
 export const newestNotifications = 50;
 
 type OfSession = ExpressionBuilder<Tables & { s: Tables['sessions']; u: Tables['users'] }, 's' | 'u'>;
@@ -209,7 +209,10 @@ function secretOfSession(s: OfSession) {
     .whereRef('e.id', '=', 's.embedding_secret_id');
 }
 
-/** An account may require that its members, except owners, sign in with an external identity of the account. */
+/**
+ * Selects the accounts of the user that the session reaches. If an account requires a sign-in with an external identity
+ * of the account, an ordinary session reaches this account only for its owners.
+ */
 function accountsOfUser(u: OfSession) {
   return u
     .selectFrom('memberships as m')

@@ -23,7 +23,7 @@ export interface NewToken {
   /** The capabilities of the token. The default is no capability. */
   capabilities?: readonly Capability[];
   expiresAt?: Date | null;
-  /** The own limits and the allowed networks, from checkRestrictions. The default is none. */
+  /** The token's own rate limits and its allowed networks, from checkRestrictions. The default is none. */
   restrictions?: Restrictions | undefined;
   /** The kind of the token. The default is 'api'. */
   kind?: ApiToken['kind'];
@@ -99,8 +99,8 @@ export async function insertToken(admin: Administration, input: NewToken): Promi
 }
 
 /**
- * Locks the issuer's membership. The erasure of a user does not lock the account, but it locks the memberships of the
- * user.
+ * Locks the issuer's membership, so that an erasure of the issuer waits. Such an erasure locks the memberships of the
+ * user, but not the account.
  */
 const selectIssuer = query('select_token_issuer', (db, $: Arguments<UserInAccount>) =>
   db
@@ -128,7 +128,7 @@ async function checkBoards(admin: Administration, { accountId, boards }: NewToke
   if (found < ids.size) throw new AdministrationError('not_found', t('refusals.token.unknown_board'));
 }
 
-/** Changes the own limits and the allowed networks of a token. `restrictions` come from checkRestrictions. */
+/** Changes a token's own rate limits and its allowed networks. `restrictions` come from checkRestrictions. */
 export async function restrictToken(
   admin: Administration,
   accountId: number,

@@ -3,14 +3,14 @@ import type { Queryable } from '../../database/database.ts';
 import { type Arguments, query, type RowOf } from '../../database/query.ts';
 import { activeMemberships } from '../members/authority.ts';
 
-/** The server sends a notice so many days before a token expires, from the first notice to the last. */
+/** How many days before the expiry of a token the server sends each notice. The earliest notice comes first. */
 const noticeDays = [7, 1] as const;
 
 const dayMs = 86_400_000;
 
 /**
- * Returns the notice whose time has passed when the expiry of a token is set. So a token for three days gets no notice at
- * once, but it gets one a day before its expiry.
+ * Returns the last notice that is already due when the expiry of a token is set. The server does not send this notice.
+ * So a token for three days gets no notice at once, but it gets one a day before its expiry.
  */
 export function passedNoticeDays(expiresAt: Date | null | undefined, now: Date): number | null {
   if (!expiresAt) return null;

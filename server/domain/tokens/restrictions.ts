@@ -6,7 +6,7 @@ import { t } from '../../text/catalogue.ts';
 import { AdministrationError } from '../administration.ts';
 import { quote } from '../fields.ts';
 
-/** The own limits of a token (null: the limits of the server), and the networks that it works in (none: every network). */
+/** A token's own rate limits (null: the server's limits) and its allowed networks (empty: every network). */
 export interface Restrictions {
   readLimit: number | null;
   writeLimit: number | null;
@@ -15,8 +15,8 @@ export interface Restrictions {
 }
 
 /**
- * Checks the restrictions of a token, and returns them with normalized networks. An own limit can only lower the limit of
- * the server, because the operator chose that limit to protect the server.
+ * Checks the restrictions of a token, and returns them with normalized networks. A token's own limit can only be lower
+ * than the server's limit, because the operator chose the server's limit to protect the server.
  */
 export function checkRestrictions(
   { readLimit, writeLimit, allowedNetworks }: Restrictions,
@@ -57,7 +57,7 @@ function readNetwork(text: string): string {
   const prefix = address.kind() === given.kind() ? bits : bits - mappedBits;
   const kind = address.kind() === 'ipv4' ? ipaddr.IPv4 : ipaddr.IPv6;
   const network = `${address}/${prefix}`;
-  // 203.0.113.7/24 may mean the network 203.0.113.0/24 or the address 203.0.113.7. Only the author knows.
+  // Refuses an ambiguous network. 203.0.113.7/24 may mean the network 203.0.113.0/24 or the address 203.0.113.7.
   if (kind.networkAddressFromCIDR(network).toString() !== address.toString()) throw invalidNetwork(text);
   return network;
 }

@@ -22,9 +22,9 @@ export type Rotation = ({ overlapHours: number } | { replacesNewest: true }) & {
 };
 
 /**
- * Gives a token a new secret and returns its plaintext, which is shown only once. Id, voter, boards and rate limit
- * counters stay. Of two parallel rotations with an overlap, the second is refused: it waits for the lock of the first,
- * and then finds the overlap.
+ * Gives a token a new secret. Returns the new plaintext of the token, which is shown only once. The token's id, voter,
+ * boards and rate limit counters stay. Of two parallel rotations with an overlap, the second is refused: it waits for
+ * the lock of the first, and then finds the overlap.
  */
 export async function rotateToken(
   admin: Administration,

@@ -3,12 +3,15 @@ import { type Arguments, query } from '../../database/query.ts';
 import { presentTime } from '../time.ts';
 import { dayMs, usageDays } from './record-usage.ts';
 
-/** What the tokens of all accounts have used lately. docs/openapi-diff.md describes the format. */
+/**
+ * The operations, parameters and fields that the tokens of all accounts have used in the last usageDays days.
+ * docs/openapi-diff.md describes the format.
+ */
 export interface Usage {
-  /** The begin of the period. An earlier use may be missing. */
+  /** The start of the period. The document may lack uses before this time. */
   from: string;
   to: string;
-  /** Whether `uses` has all uses of the period. If not, it has the latest ones. */
+  /** Whether `uses` contains all uses of the period. If not, it contains only the latest ones. */
   is_complete: boolean;
   uses: {
     client: string;
@@ -20,7 +23,7 @@ export interface Usage {
   }[];
 }
 
-/** The maximum number of uses in a document. With this number, the document has about 3 MB. */
+/** The maximum number of uses in the answer. With this number, the answer has about 3 MB. */
 const mostUses = 10_000;
 
 /** Lists the operations that valid tokens have used, the latest day first. */
@@ -49,7 +52,7 @@ const selectFirstUse = query('select_first_token_usage', db =>
   db.selectFrom('token_usage').select(u => u.fn.min('first_used_at').as('first_used_at')),
 );
 
-/** Reads the usage of all accounts. The document names tokens and accounts only by their ids. */
+/** Reads the usage of all accounts. The result contains only the ids of tokens and accounts, not their names. */
 export async function readUsage(database: Queryable, now: Date): Promise<Usage> {
   const [first] = await database.query(selectFirstUse, {});
   const rows = await database.query(selectUsage, { now, limit: mostUses + 1 });

@@ -32,7 +32,10 @@ interface UseColumns {
   tokenIds: readonly number[];
   operations: readonly string[];
   requestCounts: readonly number[];
-  /** Objects in JSON: the day of the last use, by the name of the parameter or field. */
+  /**
+   * A JSON object for each row. Its keys are the names of the parameters or fields, and its values are the days of
+   * their last use.
+   */
   parameters: readonly string[];
   fields: readonly string[];
   now: Date;
@@ -91,7 +94,7 @@ const recordUses = query('record_token_usage', (db, $: Arguments<UseColumns>) =>
     .onConflict(conflict =>
       conflict.columns(['account_id', 'token_id', 'operation']).doUpdateSet(row => ({
         request_count: sql<number>`token_usage.request_count + excluded.request_count`,
-        // The newer day of each name replaces the older day.
+        // For each name, the new day replaces the stored day.
         parameters: sql<Record<string, string>>`token_usage.parameters || excluded.parameters`,
         fields: sql<Record<string, string>>`token_usage.fields || excluded.fields`,
         last_used_at: row.ref('excluded.last_used_at'),

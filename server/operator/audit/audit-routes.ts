@@ -4,7 +4,7 @@ import { t } from '../../text/catalogue.ts';
 import { shortLine } from '../../text/plain-text.ts';
 import type { OperatorRoute, OperatorVisit } from '../shell/change.ts';
 
-/** With more entries, the page would be larger than 50 kB. */
+/** The maximum number of entries. With more entries, the page would be larger than 50 kB. */
 const mostEntries = 50;
 
 export const auditRoute: OperatorRoute = { path: '/operator/audit', show: showAudit };

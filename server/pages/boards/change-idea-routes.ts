@@ -19,7 +19,7 @@ import { refusedText } from './member-routes.ts';
 import { type BoardVisit, changeAsMember, memberOf, pathOn } from './opened-board.ts';
 import { frameOfBoard } from './present-idea.ts';
 
-/** The pages where people edit and delete their own ideas, and moderators those of others. */
+/** The pages where people edit and delete their own ideas, and where moderators edit and delete the ideas of others. */
 export const changeIdeaRoutes: Route<AccountOfUser | undefined>[] = [
   {
     path: '/b/:slug/ideas/:id/edit',

@@ -17,7 +17,10 @@ import { showIdea } from './idea-page.ts';
 import { type BoardVisit, changeAsMember, memberOf, pathOn } from './opened-board.ts';
 import { frameOfBoard } from './present-idea.ts';
 
-/** The pages where people edit and delete their own comments, and moderators those of others. */
+/**
+ * The pages where people edit and delete their own comments, and where moderators edit and delete the comments of
+ * others.
+ */
 export const commentRoutes: Route<AccountOfUser | undefined>[] = [
   {
     path: '/b/:slug/ideas/:id/comments/:comment/edit',

@@ -41,7 +41,10 @@ const notices = {
   merged: 'moderation.notices.merged',
 } satisfies Notices;
 
-/** Shows an idea of a board with a page of its comments, the oldest first. Members can vote, comment and follow it. */
+/**
+ * Shows an idea of a board with a page of its comments, the oldest first. Members can follow the idea, vote on it and
+ * comment on it.
+ */
 export async function showIdea(visit: BoardVisit, problem?: Problem) {
   const { request, server } = visit;
   const { read, slug, member } = boardOf(request);

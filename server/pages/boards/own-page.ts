@@ -62,9 +62,7 @@ async function showOwn(visit: BoardVisit, path: OwnPath) {
   return visit.page('own', frameOfBoard(visit, board, { page: label, view: 'mine' }), data, { notices });
 }
 
-/**
- * A pending or rejected idea has no link and no status, because its author needs to be a moderator to open its page.
- */
+/** A pending or rejected idea has no link and no status, because only moderators can open its page. */
 async function presentSubmitted(visit: BoardVisit, place: Place) {
   return shown(await listSubmitted(memberOf(visit), place), idea => {
     const { title, href, status } = presentOwn(visit, idea);

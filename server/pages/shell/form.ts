@@ -149,8 +149,8 @@ function combine(one: Buffer, other: Buffer): Buffer {
 }
 
 /**
- * Does not compare with the Host header, because in a DNS rebinding attack this header names the host of the attacker's
- * page.
+ * Returns a function that checks whether a request comes from a page of the expected origin. It does not compare Origin
+ * with the Host header, because in a DNS rebinding attack both headers name the host of the attacker's page.
  */
 function isFromOrigin(expected: string) {
   return ({ headers: { origin, 'sec-fetch-site': site } }: FastifyRequest): boolean =>
@@ -158,8 +158,9 @@ function isFromOrigin(expected: string) {
 }
 
 /**
- * If BASE_URL is not set, compares the page's origin with the request's host. Browsers send Origin with every POST, but
- * send Sec-Fetch-Site only over HTTPS and to localhost.
+ * Returns a function that checks where a request comes from if BASE_URL is not set. Without Sec-Fetch-Site, it compares
+ * the page's origin with the request's host. Browsers send Origin with every POST, but send Sec-Fetch-Site only over
+ * HTTPS and to localhost.
  */
 function isFromSameHostOr(expected: string) {
   return ({ headers: { origin, host, 'sec-fetch-site': site } }: FastifyRequest): boolean => {

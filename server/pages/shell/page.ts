@@ -95,8 +95,8 @@ function addFormToken(document: Html, formToken: string | undefined): Html {
 }
 
 /**
- * Makes the links of an embedded page open in a new tab if they lead to a page outside the board. Such a page refuses
- * to be in a frame. Only our templates contain links, and their attributes are in double quotation marks.
+ * Makes the links of an embedded page open in a new tab if they lead to a page outside the board. A page outside the
+ * board refuses to be in a frame. Only our templates contain links, and their attributes are in double quotation marks.
  */
 function openInNewTabs(document: Html, embeddedAt: string | undefined): Html {
   if (embeddedAt === undefined) return document;

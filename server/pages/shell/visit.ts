@@ -251,8 +251,8 @@ export class Visit<Account extends AccountOfUser | undefined = AccountOfUser> {
 const confirmationPage = definePage<object>('pages/shell/confirmation');
 
 /**
- * The highest allowed page number. Real lists have fewer pages, and PostgreSQL can still compute the offset of the
- * rows.
+ * The highest allowed page number. Real lists have fewer pages. With this number, PostgreSQL can still compute the
+ * offset of the rows.
  */
 const lastPage = 1_000_000;
 

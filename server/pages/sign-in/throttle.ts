@@ -128,8 +128,8 @@ export function buildKnownBrowsers({ config, appKey }: Pick<ServerDependencies, 
   return {
     find,
     /**
-     * Call this after a complete sign-in, with the code of a second factor. A known browser keeps its id, so it gets no
-     * new attempts.
+     * Call this after a complete sign-in. If the user has a second factor, the sign-in is complete after the code. A
+     * known browser keeps its id, so it gets no new attempts.
      */
     remember(request: FastifyRequest, reply: FastifyReply, email: string) {
       const id = find(request, email) ?? randomBytes(16).toString('base64url');
