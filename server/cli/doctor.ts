@@ -105,7 +105,7 @@ function diagnoseSettings(environment: NodeJS.ProcessEnv): { findings: Finding[]
   return { findings, config: loadConfig(rest) };
 }
 
-/** Reports weak secrets only in production, because only a server in production refuses them. */
+/** Reports weak secrets only in production, because only a server in production refuses weak secrets. */
 function diagnoseSecrets(config: Config): Finding[] {
   if (config.NODE_ENV !== 'production') return [];
   return findWeakSecrets(config).map(weak =>

@@ -20,8 +20,8 @@ import {
 import { formatFacts, formatTable } from './output.ts';
 
 /**
- * A value of --board. Without a slug, it means the account's only board. Without a grant, the grant from --grant
- * applies.
+ * One value of the option --board. If it has no slug, it means the account's only board. If it has no grant, the grant
+ * of the option --grant applies.
  */
 interface NamedBoard {
   slug?: string;

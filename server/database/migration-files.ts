@@ -6,7 +6,10 @@ import { readIfExists } from './read-if-exists.ts';
 /** The database cannot be migrated, for example because a migration file was changed. The message says why. */
 export class MigrationError extends Error {}
 
-/** A directory of migrations with its own numbering. The server has one, and extensions may have their own. */
+/**
+ * A directory of migrations with its own numbering. The server has one such directory, and each extension may have
+ * another.
+ */
 export interface MigrationStream {
   name: string;
   directory: string;
@@ -57,7 +60,9 @@ export function numberAt(place: number): string {
   return String(place).padStart(4, '0');
 }
 
-/** Computes a file's checksum. Git may convert the line ends at checkout, so they do not affect the checksum. */
+/**
+ * Computes a file's checksum. Git may convert the line ends at checkout, so the checksum ignores the kind of line ends.
+ */
 export function checksumOf(sql: string): string {
   return createHash('sha256').update(withPlainLines(sql)).digest('hex');
 }

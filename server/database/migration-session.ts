@@ -167,7 +167,10 @@ const busyTables =
 
 const transactionHint = '. Add the line "-- no transaction" at the top of the file';
 
-/** Runs the statements one by one. PostgreSQL would run several statements in one message as a transaction. */
+/**
+ * Runs the statements one by one. If one message contained several statements, PostgreSQL would run them as one
+ * transaction.
+ */
 async function applyStatements(client: pg.Client, file: MigrationFile) {
   const statements = file.sql.split(/^-- next statement$/m);
   for (const [index, sql] of statements.entries()) {

@@ -284,9 +284,9 @@ async function tellBatch(transaction: Transaction, event: AccountEvent, { after,
 }
 
 /**
- * Returns whether mentioned people are notified before or after the others. Each person gets only one notification of
- * an event. For a new comment, a mentioned follower gets the notification of the mention. For a status change, a
- * mentioned follower gets the notification of the change, because it quotes the official reply.
+ * Returns whether mentioned people are notified before the other people ('first') or after them ('last'). Each person
+ * gets only one notification of an event. For a new comment, a mentioned follower gets the notification of the mention.
+ * For a status change, a mentioned follower gets the notification of the change, because it quotes the official reply.
  */
 function turnOfMentions({ type, comment_id }: RowOf<typeof selectEvent>): 'first' | 'last' | 'none' {
   if (type === 'idea.created' || type === 'comment.created') return 'first';

@@ -64,9 +64,9 @@ export const TokenUsage = defineTable('TokenUsage', 'token_usage', {
   operation: p.text().primary(),
   /** The number of requests since firstUsedAt. */
   requestCount: bigint(),
-  /** The days of the last use, such as `2026-11-23`, by the names of parameters that the contract defines. */
+  /** For each parameter that the contract defines: the day of its last use, such as `2026-11-23`. */
   parameters: p.json().$type<Record<string, string>>().columnType('jsonb'),
-  /** The days of the last use by the paths of fields of the body, such as `title`. */
+  /** For each field of the body, such as `title`: the day of its last use. */
   fields: p.json().$type<Record<string, string>>().columnType('jsonb'),
   firstUsedAt: timestamp(),
   lastUsedAt: timestamp(),

@@ -93,7 +93,7 @@ export function isExtension(value: unknown): value is ExtensionDefinition {
   return typeof value === 'object' && value !== null && defined.has(value);
 }
 
-/** A loaded extension. It has no settings in commands that do not need them. */
+/** A loaded extension. In commands that do not need the settings of extensions, `settings` is missing. */
 export interface Extension extends Pick<ExtensionDefinition, 'name' | 'register' | 'on' | 'tasks' | 'cron'> {
   /** The migrations. Undefined if the extension has no tables. */
   readonly migrations: MigrationStream | undefined;

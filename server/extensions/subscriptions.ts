@@ -3,7 +3,10 @@ import type { Queryable } from '../database/database.ts';
 import { type Arguments, query } from '../database/query.ts';
 import { integer, sql } from '../database/sql.ts';
 
-/** Returns the name that an extension's task has in the job queue. The keys of its jobs get the same prefix. */
+/**
+ * Returns the name of an extension's task in the job queue, with the prefix `ext:<extension>:`. The keys of the
+ * extension's jobs get the same prefix.
+ */
 export function taskIdentifier(extension: string, task: string): string {
   return `ext:${extension}:${task}`;
 }

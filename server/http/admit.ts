@@ -12,8 +12,8 @@ import { type Admission, pathOf, routeMetadata } from './request-context.ts';
 
 /**
  * The hook that admits a request before its body is read. It checks the rate limit of the IP address first (429), then
- * the token (401), the token's network (403) and the token's rate limit (429). After them it checks the plan of the
- * account (403), the board (400, 403, 422), the grant and the capability (403) and the issuer (403).
+ * the token (401), the token's network (403) and the token's rate limit (429). Then it checks the plan of the account
+ * (403), the board (400, 403, 422), the grant and the capability (403) and the issuer (403).
  */
 export function admitRequests(server: ServerDependencies) {
   return async (request: FastifyRequest, reply: FastifyReply) => {

@@ -166,7 +166,10 @@ export function principalOf(row: TokenRow, secretExpiresAt: string | null) {
     issuer: { id: row.issuer_id, name: row.issuer_name, role: row.role, isBlocked: row.is_blocked },
     voterId: row.voter_id,
     boards: row.boards,
-    /** The capabilities that the token can use now. They need an issuer who may still create such tokens. */
+    /**
+     * The capabilities that the token can use now. Empty unless the issuer is still an owner or admin, because only
+     * owners and admins may create tokens with capabilities.
+     */
     capabilities: row.role === 'owner' || row.role === 'admin' ? row.capabilities : [],
     /** Whether the request came through a read-only connection. */
     isReadOnly: false,

@@ -11,8 +11,8 @@ export interface Admission {
   principal: Principal;
   actor: Actor | null;
   /**
-   * Authenticates and authorizes the request again, without counting it against a rate limit. For requests that have
-   * waited.
+   * Authenticates and authorizes the request again, without counting it against a rate limit. This is for requests that
+   * have waited for events.
    */
   renew(): Promise<Admission>;
 }

@@ -104,8 +104,8 @@ interface LatestRequest {
 }
 
 /**
- * Whether a client would take an answer as the answer to the refused request. It would not if the client still waits
- * for the answer to an earlier request on the same connection.
+ * Whether the client would take an answer on this connection as the answer to the refused request. If the client still
+ * waits for the answer to an earlier request, it would take the answer for that one.
  */
 function mayAnswer(socket: Socket, latest: LatestRequest | undefined): boolean {
   if (!socket.writable) return false;

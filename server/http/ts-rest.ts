@@ -7,7 +7,7 @@ import { operations } from '../../contract/index.ts';
 import { noBody, type Route } from '../../contract/routes.ts';
 import { DomainError } from '../domain/domain-error.ts';
 
-/* Wraps ts-rest. No other file of the server imports it. */
+/* This file wraps ts-rest. No other file of the server imports ts-rest. */
 
 export type Endpoints = RouterImplementation<typeof operations>;
 

@@ -68,8 +68,9 @@ export async function startRunner({ url, appKey, timing, ...deps }: RunnerOption
   const cutOff = Promise.withResolvers<never>();
   cutOff.promise.catch(() => {});
   let cutOffTimer: NodeJS.Timeout | undefined;
-  // Some pools would never end by themselves. A job may ignore its abort signal. Or graphile-worker 0.18 may have
-  // failed to record a batch of finished jobs (https://github.com/graphile/worker/issues/636).
+  // After a time limit, the runner ends even if some pools have not ended, because some pools would never end by
+  // themselves. A job may ignore its abort signal. Or graphile-worker 0.18 may have failed to record a batch of
+  // finished jobs (https://github.com/graphile/worker/issues/636).
   const finish = (reason: string) => {
     cutOffTimer ??= setTimeout(
       () => cutOff.reject(new Error(`the worker took too long to end: ${reason}`)),

@@ -1,8 +1,8 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
 
 /**
- * A JSON-RPC message of the MCP protocol. At this point, isMessage has checked only the number of its values and the
- * depth of nesting.
+ * A JSON-RPC message of the MCP protocol. isMessage has checked only the number of the message's values and their depth
+ * of nesting.
  */
 export type Message = Record<string, unknown>;
 

@@ -87,7 +87,7 @@ export function writePlainResult(
       ? result
       : { ...result, resultType: 'complete', _meta: { ...result._meta, [`${reservedPrefix}serverInfo`]: serverInfo } };
   const [text] = result.content;
-  // The text of a result is already the JSON of its structured content: see resultOf.
+  // Reuses the text of the result as the JSON of the structured content, because both are the same (see resultOf).
   const structured = structuredContent && text?.type === 'text' ? `"structuredContent":${text.text},` : '';
   return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":{${structured}${JSON.stringify(inEra).slice(1)}}`;
 }

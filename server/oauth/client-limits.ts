@@ -21,7 +21,10 @@ export function chargeRegistrations(server: ServerDependencies) {
     chargeNetwork(server, request, reply, 'oauth-client:ip', server.config.RATE_LIMIT_OAUTH_CLIENT);
 }
 
-/** oidc-provider calls this before it fetches a client's metadata document, unless the document is cached. */
+/**
+ * Returns a function that counts a fetch of a client's metadata document. oidc-provider calls this function before it
+ * fetches the document, unless the document is cached.
+ */
 export function chargeFetches(server: ServerDependencies) {
   return async (ctx: Context | undefined): Promise<boolean> => {
     // Does not count the fetch for the consent page, which looks up the client again. The server has already counted

@@ -16,7 +16,7 @@ export interface AuditLog {
 export interface AuditLogOptions {
   destination: DestinationStream;
   redactor: Redactor;
-  /** How long the log only counts repeated entries. After this time, it writes how often each was repeated. */
+  /** How long the log only counts repeated entries. After this time, it writes how often each entry was repeated. */
   repeatWindowMs?: number;
 }
 

@@ -6,8 +6,8 @@ export interface EntryDefinition<Fields extends z.ZodObject = z.ZodObject> {
   when: string;
   fields: Fields;
   /**
-   * Marks an entry that anybody can cause at any rate. Entries that differ only in `request_id` count as the same. In
-   * each minute the log writes the first one and counts the others.
+   * Marks an entry that anybody can cause at any rate. Entries that differ only in `request_id` count as repetitions of
+   * one entry. In each minute, the log writes the first of these entries and counts the others.
    */
   countsRepetitions?: true;
 }

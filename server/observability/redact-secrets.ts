@@ -12,7 +12,10 @@ const between = String.raw`\\{0,15}["']?\s{0,4}(?:[=:]|%(?:25)*3[AD])\s{0,4}`;
 const slash = '(?:/|%(?:25)*2F)';
 const space = String.raw`(?:\s|%20|\+)+`;
 const open = String.raw`(?!\[Redacted\])`;
-/** Does not match the `@` of a masked e-mail address, because this `@` does not end the user and password of a URL. */
+/**
+ * A lookahead that excludes the `@` of a masked e-mail address, because this `@` does not end the user and password of
+ * a URL.
+ */
 const notMasked = String.raw`(?!.{1,2}\*{3}(?:\.[^\s#]{1,63})?#[0-9a-f]{12})`;
 
 /**

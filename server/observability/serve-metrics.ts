@@ -15,8 +15,8 @@ export interface MetricsServer {
 const maxConnections = 100;
 
 /**
- * Serves GET /metrics on a separate port, without authentication. The port is for the monitoring network. It can also
- * serve documents in JSON.
+ * Serves GET /metrics on a separate port, without authentication. The port is for the monitoring network. The port can
+ * also serve JSON documents, such as the usage of tokens.
  */
 export async function serveMetrics(
   metrics: Metrics,
@@ -31,7 +31,7 @@ export async function serveMetrics(
     host: string;
     port: number;
     allowedHosts?: readonly string[];
-    /** Functions that read the documents, by the paths of the documents. */
+    /** The functions that read the JSON documents. The key is the path of the document. */
     documents?: Readonly<Record<string, () => Promise<object>>>;
     http?: ServerOptions;
   },

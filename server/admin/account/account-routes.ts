@@ -16,7 +16,7 @@ import { type Html, html } from '../../text/html.ts';
 
 const notices = textKeysIn('account.notices');
 
-/** The maximum number of owners on the account page, so that they fill at most two lines. */
+/** The maximum number of owners on the account page, so that the owners fill at most two lines. */
 const maxOwners = 5;
 
 /**

@@ -22,12 +22,18 @@ export const notices = {
 
 export type Notice = keyof typeof notices;
 
-/** Returns query parameters for the URL of a form. With them, the browser returns to the queue after the form. */
+/**
+ * Returns query parameters for the URL of a form. With these parameters, the browser returns to the queue when the
+ * person has sent the form.
+ */
 export function wayToQueue(visit: Visit): Record<string, string> {
   return { from: 'queue', ...placeInQueue(visit) };
 }
 
-/** Returns query parameters for the URL of a form. With them, the browser returns to the idea's page after the form. */
+/**
+ * Returns query parameters for the URL of a form. With these parameters, the browser returns to the idea's page when
+ * the person has sent the form.
+ */
 export function wayToIdea(id: number): Record<string, string> {
   return { from: String(id) };
 }

@@ -58,7 +58,10 @@ export async function showProfile(
   return visit.page('profile/profile', t('profile.title'), data, { notices, problem });
 }
 
-/** The name of each language is in that language, so that people find their own language. */
+/**
+ * Returns the choices of a language. Each language has its name in the language itself, so that people find their own
+ * language.
+ */
 function languageChoices(chosen: string) {
   const own = languages.map(code => [code, languageNames[code]] as const);
   return optionsOf([['', t('profile.language.of_browser')], ...own], chosen);

@@ -57,7 +57,10 @@ export function grantsOf({ grantOn }: GivenToken, boards: NamedBoard[]): { board
 
 const dayMs = 86_400_000;
 
-/** Returns the last day of an expiry in UTC, such as 2026-03-14. */
+/**
+ * Returns the last day, in UTC, on which a token is valid, such as 2026-03-14. Returns an empty text if the token does
+ * not expire.
+ */
 export function lastDayOf(expiresAt: string | null): string {
   return expiresAt === null ? '' : new Date(Date.parse(expiresAt) - 1).toISOString().slice(0, 10);
 }

@@ -147,7 +147,7 @@ function countDriftedTallies(db: Kysely<Tables>) {
     .selectFrom('ideas as i')
     .innerJoin('accounts as a', 'a.id', 'i.account_id')
     .select(['i.id', 'i.account_id', 'i.up_count', 'i.down_count'])
-    // Skips accounts whose erasure was interrupted, because their ideas may have lost their votes.
+    // Skips accounts whose erasure was interrupted, because the ideas of such an account may have lost votes.
     .where('a.erasure_began_at', 'is', null)
     .orderBy('i.id', 'desc')
     .limit(tallySample);

@@ -11,8 +11,8 @@ export interface PostgresBinaries {
 }
 
 /**
- * If the server runs as root, it keeps files for PostgreSQL's unprivileged system user in this directory. Unlike a home
- * directory, every user can enter this directory.
+ * If the server runs as root, it keeps files for PostgreSQL's unprivileged system user in this directory. Every user
+ * can enter this directory, but not the home directory of root.
  */
 export const sharedDirectory = '/var/lib/idea-board';
 

@@ -14,7 +14,7 @@ export const chatQueue = sql<string>`format('chats:%s:%s', c.account_id, c.id % 
 
 /**
  * Returns the account's queue for slow and failing channels, so that the other channels of the account do not wait for
- * them.
+ * these channels.
  */
 export const slowChatQueue = (accountId: number) => `chats:${accountId}:slow`;
 

@@ -85,7 +85,7 @@ export async function listAccountPage(
   return cutRows(rows, limit);
 }
 
-/** Reads an account and at most `mostOwners` of its owners, by user id. */
+/** Reads an account and at most `mostOwners` of its owners, sorted by user id. */
 export async function readAccountSummary({ db }: Administration, accountId: number, mostOwners: number) {
   const owners = db
     .selectFrom('memberships as m')

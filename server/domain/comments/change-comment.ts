@@ -106,8 +106,8 @@ const removeComment = query('remove_comment', (db, $: Arguments<CommentOfIdea & 
  * deleted if its idea is merged, or if the idea's status is closed for comments, because a deletion only removes text.
  * On a frozen board, people can delete comments but tokens cannot.
  *
- * Nobody may write two comments in a row. So after the deletion, the author may comment again only if the last
- * remaining comment is by another user.
+ * Nobody may write two comments in a row. So after the deletion, the author may comment again, unless the same author
+ * wrote the last remaining comment.
  */
 export async function deleteComment(
   op: WriteOperation,

@@ -84,8 +84,7 @@ export async function signInWithToken(
     providerId: null,
     subject: user.subject,
     address: user.email,
-    // The account's application is responsible for the correctness of the address. The sign-in gives no access to other
-    // accounts.
+    // The account is responsible for the correctness of the address. The address gives no access to other accounts.
     isAddressVerified: true,
     name: user.name,
     isAdmitted: true,

@@ -121,7 +121,10 @@ export interface ErasureOptions {
   dueBefore: Date;
   /** The approximate maximum number of rows that one transaction changes. */
   batchSize: number;
-  /** Records the erasure in the last transaction of the erasure, so that both are committed together. */
+  /**
+   * Records the erasure in the last transaction of the erasure, so that the record and the erasure are committed
+   * together.
+   */
   record(transaction: Queryable, erased: ErasureResult): Promise<void>;
 }
 

@@ -135,8 +135,8 @@ const tryLock = sql(
 const unlock = sql('unlock_clean_up', { arguments: {}, row: {} }, 'select pg_advisory_unlock_all()');
 
 /**
- * Calls `work`, unless another clean-up is running. Parallel clean-ups would change nothing wrongly, but would often
- * wait for each other's locks.
+ * Calls `work`, unless another clean-up is running. Parallel clean-ups would do no damage, but would often wait for
+ * each other's locks.
  */
 async function whileAlone(database: Database, work: () => Promise<void>): Promise<boolean> {
   const connection = await database.pool.connect();

@@ -18,7 +18,10 @@ export async function previewCleanUp(database: QueryBuilding, graces: Graces, no
   return { accounts, users };
 }
 
-/** Counts votes and comments as sums of the ideas' counters, because counting all their rows would take long. */
+/**
+ * Counts votes and comments as sums of the ideas' counters, because counting all rows of votes and comments would take
+ * long.
+ */
 function countOfAccount(db: Kysely<Tables>, accountId: number): Promise<RowCounts> {
   const count = (table: 'boards' | 'memberships' | 'api_tokens' | 'webhook_endpoints' | 'events') =>
     countAll(db.selectFrom(table).where('account_id', '=', accountId));

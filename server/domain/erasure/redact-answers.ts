@@ -12,8 +12,9 @@ interface AnswerKey {
 }
 
 /**
- * Reads the stored responses up to an account in the order of the primary key. No index finds the responses with a text.
- * The column mayShow is false for a response without the text. This is so for nearly all responses.
+ * Reads stored responses in the order of the primary key, up to a given account. No index finds the responses that
+ * contain a text. The column mayShow is false if a response does not contain the text, which is true for nearly all
+ * responses.
  */
 const selectAnswers = query(
   'select_answers_that_may_show',

@@ -60,7 +60,7 @@ const lockEvents = query('lock_events_for_redaction', (db, $: Events) =>
     .forNoKeyUpdate(),
 );
 
-/** A user, and the user who takes their place as the actor of events. */
+/** A user, and the user who replaces this user as the actor of events. */
 interface ReplacedActor {
   userId: number | null;
   placeholderId: number | null;

@@ -18,7 +18,7 @@ interface SearchedText {
   voterId: number | null;
   title: string;
   body: string;
-  /** If the title and body belong to an existing idea, its id. The search leaves this idea out. Null for a new idea. */
+  /** The id of the idea that the title and body belong to. The search leaves this idea out. Null for a new idea. */
   ideaId: number | null;
   excerptLength: number;
 }
@@ -47,7 +47,7 @@ const selectSimilar = query('select_similar_ideas', (db, $: Arguments<SearchedTe
 interface Text {
   title: string;
   body: string;
-  /** If the title and body belong to an existing idea, its id. */
+  /** The id of the idea that the title and body belong to, if this idea already exists. */
   ideaId?: number;
 }
 

@@ -6,8 +6,8 @@ import { isVisible } from './read-idea.ts';
 
 /*
  * The lists of the ideas of a board that a person submitted, voted on or follows, the newest idea first. Their order is
- * the order of the idea ids, so each list reads its rows from an index and stops after a page. PostgreSQL plans them
- * for each call, because people differ much in how many rows they have.
+ * the order of the idea ids, so each list reads its rows from an index and stops after a page. PostgreSQL plans these
+ * queries for each call, because the number of rows differs much between people.
  */
 
 interface PlaceInList {

@@ -86,7 +86,7 @@ export function listNotifications(
 
 /**
  * Marks notifications as read: the given ones, all up to an id, or all. If an account is given, marks only
- * notifications of this account. Returns how many of them were unread.
+ * notifications of this account. Returns how many of the marked notifications were unread.
  */
 export async function markRead(
   admin: Administration,

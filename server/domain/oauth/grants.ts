@@ -23,7 +23,7 @@ export interface Consent {
   result: OauthPayload;
 }
 
-/** The API token of a grant expires if the client does not redeem its authorization code within this time. */
+/** The API token of a grant expires if the client does not redeem the grant's authorization code within this time. */
 const redemptionMs = 5 * 60_000;
 
 /**

@@ -15,7 +15,7 @@ const size = 128;
 const maxPixels = 60_000_000;
 const maxSeconds = 5;
 
-// The only formats that people can upload. The parsers of rarer formats have had more security defects.
+// Allows only these formats for uploads, because the parsers of rarer formats have had more security defects.
 sharp.block({ operation: ['VipsForeignLoad'] });
 sharp.unblock({ operation: ['VipsForeignLoadJpeg', 'VipsForeignLoadPng', 'VipsForeignLoadWebp'] });
 // Uses one thread, which is fast enough. Several threads would slow down other requests.

@@ -42,7 +42,7 @@ const otherCommon = [
   'qqww1122qqww',
 ];
 
-/** Weak endings of a password, such as a year. They make a common password hardly harder to guess. */
+/** Weak endings of a password, such as a year. A common password with such an ending is hardly harder to guess. */
 const weakEnding = /^(?:.{0,4}|\P{L}{0,6}|(?:qwerty|asdfgh|zxcvb)\p{L}*)$/su;
 
 /**

@@ -45,7 +45,8 @@ export async function redeemSignInLink(
   const userId = existing ?? (await createUser(server, { email, name })).id;
   const admin = adminAs({ by: 'user', by_user_id: userId });
   await admin.em.nativeUpdate(User, { id: userId }, { confirmedEmail: canonicalAddress(email) });
-  // Password changes and erasures also lock the user before they delete the links and end the sessions.
+  // startSession locks the user. Password changes and erasures take the same lock before they delete the links and end
+  // the sessions.
   const started = await startSession(admin, { id: userId, set_at: null }, terms);
   if (!started) throw expired();
   // A user with a second factor has not entered a code yet. After the code, the page of the board offers to join.

@@ -12,8 +12,8 @@ type OfUser = ExpressionBuilder<Tables & { u: Tables['users'] }, 'u'>;
 
 /**
  * The condition that a user u may sign in and stay signed in. The user is not the placeholder and is not being erased.
- * A user whom an account blocks must be a member of an account that does not block them. Users who requested their
- * deletion may sign in to cancel the deletion.
+ * A user who is blocked in an account must also be a member of another account and not be blocked there. Users who
+ * requested their deletion may sign in to cancel the deletion.
  *
  * The condition covers all accounts of the user.
  */
@@ -71,9 +71,10 @@ const lockUserWithLink = query('lock_user_with_link', (db, $: Arguments<{ id: nu
  * Locks a user before a session starts. Returns false if the password has changed since it was compared, or if the user
  * may not sign in.
  *
- * A password change and the start of an erasure lock the same rows and end all sessions. So no session with the old
- * password can start after them. They also end the sign-ins that wait for a code. A change of the e-mail address ends
- * these sign-ins, too. Turning on two-factor sign-in also locks the user and ends the other sessions.
+ * A password change and the start of an erasure lock the same rows and end all sessions. So after a password change, no
+ * session can start with the old password. Password changes and erasures also end the sign-ins that wait for a code. A
+ * change of the e-mail address also ends these sign-ins. Turning on two-factor sign-in also locks the user and ends the
+ * other sessions.
  */
 export async function lockProvenUser(db: Queryable, { id, set_at }: ProvenUser): Promise<boolean> {
   const locked =
@@ -247,8 +248,8 @@ function newestNotificationsOf(u: OfSession) {
 }
 
 /**
- * unread_count is the number of unread notifications among the newest ones. The accounts are sorted by name.
- * only_account_id is null for an ordinary session. Otherwise the session began with an external identity of this
+ * unread_count is the number of unread notifications among the user's newest notifications. The accounts are sorted by
+ * name. only_account_id is null for an ordinary session. Otherwise the session began with an external identity of this
  * account, and reaches only this account.
  */
 export type SignedInUser = Omit<RowOf<typeof selectSession>, 'is_noted'>;

@@ -8,7 +8,7 @@ import { dayMs, usageDays } from './record-usage.ts';
  * docs/openapi-diff.md describes the format.
  */
 export interface Usage {
-  /** The start of the period. The document may lack uses before this time. */
+  /** The start of the period. The result may lack uses before this time. */
   from: string;
   to: string;
   /** Whether `uses` contains all uses of the period. If not, it contains only the latest ones. */
@@ -23,7 +23,7 @@ export interface Usage {
   }[];
 }
 
-/** The maximum number of uses in the answer. With this number, the answer has about 3 MB. */
+/** The maximum number of uses in the result. With this number, the result has about 3 MB. */
 const mostUses = 10_000;
 
 /** Lists the operations that valid tokens have used, the latest day first. */
@@ -52,7 +52,7 @@ const selectFirstUse = query('select_first_token_usage', db =>
   db.selectFrom('token_usage').select(u => u.fn.min('first_used_at').as('first_used_at')),
 );
 
-/** Reads the usage of all accounts. The result contains only the ids of tokens and accounts, not their names. */
+/** Reads the usage of all accounts. The result contains the ids of tokens and accounts, but not their names. */
 export async function readUsage(database: Queryable, now: Date): Promise<Usage> {
   const [first] = await database.query(selectFirstUse, {});
   const rows = await database.query(selectUsage, { now, limit: mostUses + 1 });

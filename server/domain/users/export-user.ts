@@ -268,8 +268,8 @@ function inBatches<Row extends object>(
 }
 
 /**
- * Writes the document piece by piece. The rows are read one after the other, so they do not show the state of a single
- * moment.
+ * Writes the document piece by piece. The rows are read one after the other, so the document does not show the state of
+ * a single moment.
  */
 export async function* exportUser({ db }: QueryBuilding, userId: number, now: Date): AsyncIterable<string> {
   const profile = await db

@@ -5,7 +5,7 @@ import type { Operation, ReadOperation } from '../operation.ts';
 
 /*
  * The server cannot prevent one person from voting with two e-mail addresses. But moderators see which votes on an idea
- * came from the same network. They see the names of the people, but never the network.
+ * came from the same network. Moderators see the names of the people, but never the network.
  */
 
 /** Returns the hash of a network, such as an IP address. */

@@ -128,7 +128,8 @@ export async function deleteWebhook(admin: Administration, endpoint: WebhookEndp
  * signature with the new secret and one with the old. So the receiver can switch without rejecting any delivery. With 0
  * hours, the old secret expires immediately.
  *
- * The statement reads the old secret again after it has waited for a parallel rotation. So both new secrets sign.
+ * Of two parallel rotations, the second waits for the first, and keeps the new secret of the first as the old secret.
+ * So both new secrets sign deliveries.
  */
 export async function rotateWebhookSecret(
   admin: Administration,

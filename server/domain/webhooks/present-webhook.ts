@@ -2,7 +2,7 @@ import { presentTime } from '../time.ts';
 import type { DeliverySummary } from './list-deliveries.ts';
 import type { WebhookListing } from './list-webhooks.ts';
 
-/* Presents webhooks and their deliveries for the Agent API. */
+/* Converts webhooks and their deliveries to the format of the Agent API. */
 
 export function presentWebhook({ board: _, token: __, disabled_at: ___, ...webhook }: WebhookListing) {
   return {

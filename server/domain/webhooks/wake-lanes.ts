@@ -20,7 +20,7 @@ export const laneKey = ({ endpointId, lane }: Lane) => `webhook:${endpointId}:${
 
 /**
  * A delivery is due if its next_attempt_at is before this time. PostgreSQL rounds next_attempt_at to the millisecond,
- * so it may be half a millisecond late.
+ * so the stored time may be half a millisecond late.
  */
 export const dueTime = sql<string>`now() + interval '1 millisecond'`;
 

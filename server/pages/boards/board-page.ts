@@ -84,7 +84,10 @@ export async function showBoard(visit: BoardVisit, problem?: Problem) {
   return visit.page('board', frame, data, { ...noticesOf(visit), problem });
 }
 
-/** On an embedded board, a user may have to confirm that the account on the embedding website belongs to them. */
+/**
+ * Returns the notices of the page. On an embedded board, one notice asks the user to confirm that the account on the
+ * embedding website belongs to them.
+ */
 function noticesOf({ request }: BoardVisit) {
   if (!boardOf(request).isEmbedded) return { notices };
   const values = { href: connectPath(fieldOf(request.query, 'connection'), boardPath(boardOf(request).slug)) };

@@ -98,8 +98,8 @@ export function presentIdea(idea: Omit<IdeaView, 'body'>) {
 }
 
 /**
- * The number of characters that a list reads of each body. An excerpt is much shorter, but it has no line breaks and no
- * repeated spaces.
+ * The number of characters that a list reads of each body. The page shows far fewer characters, but the list needs
+ * more, because line breaks and repeated spaces are removed.
  */
 export const maxBodyLengthInList = 500;
 

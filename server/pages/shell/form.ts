@@ -15,7 +15,7 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /**
      * Whether visitors without a session can send the form. Such a form needs no form_token, because the visitor may
-     * have signed in in another tab after opening the form.
+     * have used another tab to sign in after opening the form.
      */
     isForVisitors?: boolean;
     /** Whether pages of other websites may send the form. Then the route itself checks the origin. */

@@ -30,7 +30,10 @@ export interface Frame {
   actions?: Html | undefined;
   /** The Atom feed that the page names for feed readers. */
   feed?: Link | undefined;
-  /** The full URL of a page that search engines may index. Without it, the page asks them not to index it. */
+  /**
+   * The full URL of a page that search engines may index. Without this URL, the page asks search engines not to index
+   * it.
+   */
   canonicalUrl?: string | undefined;
   /**
    * The preview of the page in search results, chats and social networks. Only a page with a canonicalUrl has a
