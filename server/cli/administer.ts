@@ -79,7 +79,7 @@ export async function openForCommand<T>(
 
 /**
  * Runs work with the URL of the database: DATABASE_URL, or the embedded PostgreSQL in DATA_DIR. If no server is running
- * the embedded PostgreSQL, it is started for the work and stopped afterwards.
+ * the embedded PostgreSQL, starts it for the work and stops it afterwards.
  */
 export async function withDatabase<T>(
   { DATABASE_URL, DATA_DIR }: Pick<Config, 'DATABASE_URL' | 'DATA_DIR'>,

@@ -18,7 +18,10 @@ const properties = {
   position: optional('<number>', 'the position in the registry, from 1', { parse: parsePositive }),
 };
 
-/** Prints all statuses of the board after a change, because a change of one status can move others. */
+/**
+ * Prints all statuses of the board after a change, because a change of one status can change the positions of other
+ * statuses.
+ */
 const changeRegistry = onBoard.changing(listStatuses, formatStatuses);
 
 export const addStatusCommands = noun('status', 'the status registry of a board', {

@@ -126,8 +126,8 @@ function queryOf(pool: pg.Pool): Queryable['query'] {
 }
 
 /**
- * The codes for a deadlock and a serialization failure. PostgreSQL has then rolled back the transaction or the single
- * statement.
+ * The codes for a deadlock and a serialization failure. With these errors, PostgreSQL rolls back the transaction or the
+ * single statement, so the server can try it again.
  */
 const retryableCodes = ['40P01', '40001'];
 /**

@@ -168,7 +168,8 @@ async function readApplied(client: pg.Client): Promise<AppliedMigration[]> {
 }
 
 /**
- * Throws if a newer version has applied a migration that is not tolerated, or if a file changed after it was applied.
+ * Throws if a newer version has applied a migration that this version does not tolerate, or if a file changed after it
+ * was applied.
  */
 function checkApplied(
   files: MigrationFile[],

@@ -127,7 +127,7 @@ export function explainUnreachable(error: unknown): string | undefined {
   // The error comes from a file that is not a socket.
   if ((code === 'ENOENT' || code === 'EACCES') && syscall !== 'connect') return undefined;
   const reason = code === undefined ? undefined : reasons[code];
-  // PostgreSQL's own message also names the user or the database. It may have several lines.
+  // Adds PostgreSQL's own message, because it also names the user or the database. The message is put on one line.
   if (reason !== undefined) return code?.startsWith('E') ? reason : `${reason}: ${message.replace(/\s+/g, ' ')}`;
   // The first message is from a client of pg, and the second from a pool of pg.
   if (message === 'timeout expired' || message.endsWith('connection timeout')) return reasons.ETIMEDOUT;

@@ -181,7 +181,10 @@ const selectAuthor = selectRecipients('select_author_to_tell', (db, $) =>
     .where(i => i('i.id', '=', i.fn.any($.ideaIds))),
 );
 
-/** Selects the users whom the comment of the event mentions, or the body of the idea if the event has no comment. */
+/**
+ * Selects the users that the comment of the event mentions. If the event has no comment, selects the users that the
+ * body of the idea mentions.
+ */
 const selectMentioned = selectRecipients('select_mentioned_to_tell', (db, $) =>
   db
     .selectFrom('mentions as x')

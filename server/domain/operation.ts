@@ -40,8 +40,8 @@ export interface Operation extends ReadOperation {
 
 export interface WriteOperation extends Operation {
   /**
-   * The audit trail of a change on a page. Undefined for a change with a token or by an extension, which webhooks
-   * report but the audit log does not.
+   * The audit trail of a change on a page. Undefined for a change with a token or by an extension. Webhooks report such
+   * a change, but the audit log does not.
    */
   readonly audit?: AuditTrail;
 }

@@ -94,8 +94,8 @@ export const Vote = defineTable('Vote', 'votes', {
   ideaId: bigint().primary(),
   voterId: bigint().primary(),
   /**
-   * The value of the vote: 1 for up, -1 for down. 0 is a withdrawn vote on the target of a merge. Because of the 0, the
-   * voter's vote on the source does not count.
+   * The value of the vote: 1 for up, -1 for down, or 0. A 0 is a withdrawn vote on the target of a merge. It keeps the
+   * same voter's vote on the source from counting.
    */
   value: p.smallint().$type<-1 | 0 | 1>(),
   /**

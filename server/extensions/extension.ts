@@ -27,7 +27,7 @@ export interface ExtensionContext<Settings> extends ExtensionOperations {
   readonly clock: Clock;
   /**
    * Runs `work` in a transaction. The transaction commits if `work` resolves, and rolls back if it rejects. May run
-   * `work` several times.
+   * `work` several times, for example after a deadlock.
    */
   transaction<T>(work: (transaction: ExtensionOperations) => Promise<T>): Promise<T>;
   /** Writes an audit entry. The details must not contain secrets. The log masks e-mail addresses in the details. */

@@ -26,7 +26,7 @@ export function refuseExhausted(
   });
 }
 
-/** Writes an audit entry only for the first request in a time window that exceeds the rate limit. */
+/** If several requests in a time window exceed the rate limit, writes an audit entry only for the first one. */
 export function auditLimit(audit: AuditLog, request: FastifyRequest, state: BucketState, principal?: Principal | null) {
   if (state.count !== state.limit + 1) return;
   audit.record('rate_limit.exceeded', {

@@ -27,7 +27,8 @@ export function answerConditionally(server: ServerDependencies) {
 
     if (request.bucketState) setRateLimitHeaders(reply, await refund(server.database, request.bucketState));
     reply.status(304).removeHeader('content-type');
-    // Keeps the body of a HEAD request, because Fastify removes the body itself before it sends the answer.
+    // Keeps the body of the answer to a HEAD request, because Fastify itself removes the body before it sends the
+    // answer.
     return request.method === 'HEAD' ? payload : null;
   };
 }

@@ -185,8 +185,9 @@ export function buildEventWaits({ database, logger }: Pick<ServerDependencies, '
   }
 
   /**
-   * Renews the rows of the waiting requests. Then looks for events without a notification. The database sends none for
-   * an event that was recorded before the request added its row and committed after the request read the events.
+   * Renews the rows of the waiting requests. Then looks for events without a notification. The database sends no
+   * notification of an event that was recorded before the request added its row, but committed after the request read
+   * the events.
    */
   async function renew(listener: Listener) {
     await listener.query(renewSlots, { serverId });

@@ -40,7 +40,7 @@ export function buildEventReader(runner: OperationRunner, waits: EventWaits) {
           continue;
         }
         // Checks the token again, because it may have lost its access during the wait. The check comes after the read,
-        // so that the request returns no event from after the loss.
+        // so that the answer contains no event that occurred after the loss.
         await readmit(request);
         if (actorOf(request).isModerator === isModerator) return page;
       }

@@ -3,8 +3,8 @@ import { isId, isObject, type Message, type ProtocolRequest } from './message.ts
 
 /*
  * Answers ordinary tool calls without the MCP SDK, which builds a server, a transport and web requests for each
- * message. Without the SDK, a call costs 1.0 to 1.3 times the CPU time of its REST request. With the SDK it costs 1.9
- * to 2.5 times. The SDK answers all calls of unusual form.
+ * message. Without the SDK, a call costs 1.0 to 1.3 times the CPU time of the REST request that does the same. With the
+ * SDK it costs 1.9 to 2.5 times. The SDK answers all calls of unusual form.
  */
 
 /**
@@ -73,8 +73,8 @@ function arePlainCapabilities(capabilities: unknown): boolean {
 }
 
 /**
- * Writes the answer to a plain call. The answer contains the JSON text of the result twice, so the text is made only
- * once.
+ * Writes the answer to a plain call. The answer contains the JSON text of the result twice. To save time, the server
+ * makes this text only once.
  */
 export function writePlainResult(
   { structuredContent, ...result }: CallToolResult,

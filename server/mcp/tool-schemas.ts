@@ -6,7 +6,10 @@ import { type Json, toJsonSchema } from '../../contract/openapi/json-schema.ts';
  * language model.
  */
 
-/** Returns the schemas of a tool's arguments by the fields of an object schema, and the names of the required fields. */
+/**
+ * Turns the fields of an object schema into a tool's arguments: their schemas by name, and the names of the required
+ * arguments.
+ */
 export function argumentsOf(schema: z.ZodObject): { properties: Record<string, Json>; required: string[] } {
   const { properties = {}, required = [] } = toJsonSchema(schema, 'input') as {
     properties?: Record<string, Json>;
@@ -16,7 +19,10 @@ export function argumentsOf(schema: z.ZodObject): { properties: Record<string, J
   return { properties: Object.fromEntries(shortened), required };
 }
 
-/** Keeps the keywords that help a language model to fill in an argument. The server checks the lengths of texts. */
+/**
+ * Keeps only the schema keywords that help a language model to fill in an argument. The limits of text lengths are left
+ * out, because the server checks the lengths.
+ */
 function argument({ type, enum: values, const: constant, items, minimum, maximum, description }: Json): Json {
   // Keywords with the value undefined do not appear in the JSON.
   return {

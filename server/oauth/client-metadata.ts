@@ -85,7 +85,7 @@ const loopback = new Set(['localhost', '127.0.0.1', '[::1]']);
 
 /**
  * URL schemes that would send an authorization code unencrypted over the network, or open an application that does not
- * expect a code. oidc-provider also refuses other schemes.
+ * expect a code. oidc-provider itself refuses further schemes, which are not in this list.
  */
 const forbiddenSchemes = new Set(['filesystem:', 'ftp:', 'mailto:', 'sms:', 'tel:', 'view-source:', 'ws:', 'wss:']);
 
@@ -118,7 +118,7 @@ export function formTargetOf(redirectUri: string): string {
 
 /**
  * The hook that removes the fields of fixedMetadata from answers about a registration. Only the first answer contains
- * the client's secret. Later answers omit the field, because it would contain the hash.
+ * the client's secret. Later answers omit the field with the secret, because the field would contain only a hash.
  */
 export async function tidyRegistration(request: FastifyRequest, _reply: unknown, payload: unknown): Promise<unknown> {
   if (typeof payload !== 'object' || payload === null) return payload;

@@ -98,8 +98,8 @@ export function buildOutgoingRequests({
       const fail = (error: NodeJS.ErrnoException) => {
         clearTimeout(timer);
         if (request.signal?.aborted) return reject(request.signal.reason);
-        // Sends the request once more if the receiver had closed the idle connection, because it most likely did not
-        // read the request.
+        // Sends the request once more if the receiver had closed the idle connection. In this case, the receiver most
+        // likely did not read the request.
         const isStale = sent.reusedSocket && error.code === 'ECONNRESET' && !hasAnswer && !timeout;
         if (isStale) return sendOnce(url, request).then(resolve, reject);
         reject(timeout ?? explain(error));
@@ -138,7 +138,7 @@ export function buildOutgoingRequests({
   };
 }
 
-/** Reads the body of an answer. At the maximum size, closes the connection and returns the part so far. */
+/** Reads the body of an answer. At the maximum size, closes the connection and returns the part that has arrived. */
 function readBody(response: IncomingMessage): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];

@@ -36,7 +36,7 @@ interface BoardPage extends Words {
   title?: string;
 }
 
-/** Defines a page about the board whose slug is in the path, with a header and tabs. `read` reads the page's data. */
+/** Defines a page with a header and tabs, about the board whose slug is in the path. `read` reads the page's data. */
 export function boardPage(
   visit: Visit,
   { tab, template = tab, title = t(tabs[tab]), ...words }: BoardPage,
@@ -110,7 +110,10 @@ interface Window {
   closeAt?: Date | null | undefined;
 }
 
-/** Returns a window's state. It is open from openAt, and closed from closeAt, as in checkSubmissions. */
+/**
+ * Returns the state of a submission or voting window. As in checkSubmissions, the window is open at the time openAt,
+ * but closed at the time closeAt.
+ */
 export function stateOfWindow({ openAt, closeAt }: Window, now: Date): 'not_open_yet' | 'open' | 'closed' {
   if (openAt && now < openAt) return 'not_open_yet';
   return closeAt && now >= closeAt ? 'closed' : 'open';

@@ -33,7 +33,9 @@ export const boardRoutes: Route[] = [
   ...tagRoutes,
 ];
 
-/** A form that freezes or unfreezes a board. It asks for confirmation, because it affects every client. */
+/**
+ * A form that freezes or unfreezes a board. The form asks for confirmation, because the change affects every client.
+ */
 function freezeRoute(change: 'freeze' | 'unfreeze'): Route {
   const isFrozen = change === 'freeze';
   return {

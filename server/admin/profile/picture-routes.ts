@@ -12,8 +12,8 @@ import { type OwnVisit, ownNavigation } from './profile-page.ts';
 const path = '/admin/profile/picture';
 
 /**
- * The number of pictures that a person may upload in an hour. The server needs about a tenth of a second to convert a
- * picture.
+ * The number of pictures that a person may upload in an hour. It is limited, because the server needs about a tenth of
+ * a second to convert a picture.
  */
 const uploadsPerHour = 20;
 

@@ -42,7 +42,8 @@ export function describeEvent(body: EventBody, urlOf: (board: string, ideaId: nu
 
   switch (body.type) {
     case 'idea.created':
-      // Names the author of the idea, because the event may come from the moderator who approved the idea.
+      // Names the author of the idea and not the actor of the event, because the actor may be the moderator who
+      // approved the idea.
       return message(nameOf(idea.author.name), ' submitted ', title);
     case 'idea.status_changed':
       return {

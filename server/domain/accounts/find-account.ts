@@ -49,8 +49,8 @@ export async function requireLockedAccount(admin: Administration, accountId: num
 export type AccountView = InferResult<ReturnType<typeof accountViews>>[number];
 
 /**
- * Selects all accounts. `accountId` is the account whose owners, boards and members are selected: the column a.id, or
- * one id if the caller selects only that account.
+ * Selects all accounts with their owners, boards and members. `accountId` finds the owners, boards and members of an
+ * account. Pass the column a.id, or an id if the caller selects only this account.
  */
 function accountViews(db: Kysely<Tables>, accountId: Expression<number>) {
   const owners = db
@@ -91,8 +91,8 @@ export function readAccount({ db }: Administration, accountId: number): Promise<
 }
 
 /**
- * Reads the time of a scheduled deletion and the numbers of failing and disabled webhooks and disabled chat channels. A
- * failing webhook still gets events, but a disabled webhook gets none.
+ * Reads the time of a scheduled deletion, and the numbers of failing webhooks, disabled webhooks and disabled chat
+ * channels. A failing webhook still gets events, but a disabled webhook gets none.
  */
 export function readAccountOverview({ db }: Administration, accountId: number) {
   const webhooks = db

@@ -15,7 +15,9 @@ interface JoinSetting {
   join_domains: string[];
 }
 
-/** Whether an account lets people with an e-mail address join. The caller must know that the person owns the address. */
+/**
+ * Whether an account lets the owner of an e-mail address join. The caller must know that the person owns the address.
+ */
 export function admits({ join_rule: rule, join_domains: domains }: JoinSetting, email: string): boolean {
   return rule === 'everybody' || (rule === 'domains' && domains.includes(domainOf(canonicalAddress(email))));
 }

@@ -15,8 +15,8 @@ interface BoardFields {
 }
 
 /**
- * The statuses of a new board. The API has a fixed `status` for each category, and the key of each default status
- * equals the `status` of its category.
+ * The statuses of a new board. The API has a fixed value of `status` for each category. The key of each default status
+ * is the same as the value for its category.
  */
 export const defaultStatuses: { key: string; category: StatusCategory; label: string }[] = [
   { key: 'open', category: 'inbox', label: 'Open' },

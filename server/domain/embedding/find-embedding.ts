@@ -34,7 +34,10 @@ export interface Embedding {
   origins: string[];
 }
 
-/** Finds the board of the named account, or else the public board with the slug. */
+/**
+ * Finds the board with the slug in the named account. If the account has no such board, finds the public board with the
+ * slug.
+ */
 export async function findEmbedding(
   db: Queryable,
   slugs: { board: string; account: string },

@@ -99,8 +99,8 @@ export async function cleanUp(
 }
 
 /**
- * Returns the times for the comparison: a deletion of an account is due if it was requested at accountsDueBefore or
- * earlier, and a deletion of a user at usersDueBefore or earlier.
+ * Returns two times. A deletion of an account is due if it was requested at accountsDueBefore or earlier. A deletion of
+ * a user is due if it was requested at usersDueBefore or earlier.
  */
 function dueTimes({ ACCOUNT_DELETION_GRACE_DAYS, USER_DELETION_GRACE_HOURS }: Graces, now: Date) {
   return {

@@ -155,7 +155,8 @@ interface ListArguments {
 const yesOrNo = [false, true];
 
 /**
- * The ways to read a list. Few pending ideas have tags, so no way searches only the start of a list of pending ideas.
+ * The ways to read a list. One way searches only the start of a list for a tag. Lists of pending ideas do not need it,
+ * because few pending ideas have tags.
  */
 const ways: Pick<ListForm, 'isPending' | 'rowsOfStatus' | 'tagged'>[] = [
   ...yesOrNo.flatMap(isPending =>

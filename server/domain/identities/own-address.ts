@@ -5,9 +5,9 @@ import { type Expression, expressionBuilder } from 'kysely';
 const ending = '@identity.invalid';
 
 /**
- * Makes an internal e-mail address for a user who can sign in only with an external identity. The address that the
- * provider reports may belong to another user, and only one account trusts the provider. So this user does not get that
- * address.
+ * Makes an internal e-mail address for a user who can sign in only with an external identity. The user does not get the
+ * address that the provider reports, because this address may belong to another user, and only one account trusts the
+ * provider.
  */
 export function makeReplacementAddress(): string {
   return randomUUID() + ending;

@@ -24,7 +24,7 @@ export async function rejectIdea(admin: Administration, accountId: number, ideaI
   return true;
 }
 
-/** Publishes or rejects a pending idea. Throws if the board is frozen, like lockIdeas. */
+/** Publishes or rejects a pending idea. Like lockIdeas, throws if the board is frozen. */
 async function leaveQueue(
   { db, now }: Administration,
   accountId: number,

@@ -15,7 +15,7 @@ type OfUser = ExpressionBuilder<Tables & { u: Tables['users'] }, 'u'>;
  * A user who is blocked in an account must also be a member of another account and not be blocked there. Users who
  * requested their deletion may sign in to cancel the deletion.
  *
- * The condition covers all accounts of the user.
+ * The condition checks the user's blocks and memberships in all accounts.
  */
 export function maySignIn(u: OfUser) {
   const isBlockedAnywhere = u.exists(u.selectFrom('user_blocks as b').whereRef('b.user_id', '=', 'u.id'));

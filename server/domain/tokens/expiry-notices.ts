@@ -113,8 +113,9 @@ const selectNotice = query('select_token_expiry_notice', (db, $: Arguments<Expir
 );
 
 /**
- * Reads the contents of a notice. Returns undefined if nobody needs it any more: the token has another expiry or is
- * revoked, or its issuer gets no mail or is no longer an owner or admin, who could rotate the token.
+ * Reads the contents of a notice. Returns undefined if nobody needs the notice any more. This is the case if the token
+ * is revoked or has another expiry, if its issuer gets no mail, or if its issuer is no longer an owner or admin. Only
+ * owners and admins could rotate the token.
  */
 export async function readExpiryNotice(
   db: Queryable,

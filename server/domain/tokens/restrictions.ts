@@ -45,7 +45,7 @@ const mappedBits = 96;
 
 /**
  * Returns the normal form of a network. A single IP address is a network, too. An IPv4-mapped IPv6 network becomes the
- * IPv4 network, because the addresses of clients are normalized in the same way.
+ * IPv4 network, because the server also converts the IPv4-mapped addresses of clients to IPv4.
  */
 function readNetwork(text: string): string {
   const [plain = '', length, ...rest] = text.trim().split('/');

@@ -91,8 +91,8 @@ export async function updateUser(admin: Administration, user: User, changes: Use
   await explainViolations(emailTaken(user.email ?? ''), async () => {
     await admin.em.flush();
     if (address === undefined) return;
-    // Runs after the change of the address. A trigger for the previous version may clear the canonical form during the
-    // change.
+    // Stores the canonical form after the change of the address, because a trigger for the previous version may clear
+    // it during the change.
     await admin.em.nativeUpdate(User, { id: user.id }, { canonicalEmail: canonicalAddress(address) });
   });
   const changed = changedFields();

@@ -192,7 +192,7 @@ export const exportSections: Readonly<Record<string, Section>> = {
   },
 };
 
-/** The tables with rows about people that the export leaves out, each with the reason. */
+/** The tables that have rows about people but are not in the export, each with the reason. */
 export const notExported: Partial<Record<keyof Tables, string>> = {
   event_waits: 'A request that waits for events has a row only for the time of the request.',
   events: 'An event repeats a change of an idea, a comment or a vote, and is deleted after some time.',

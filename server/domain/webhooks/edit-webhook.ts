@@ -76,7 +76,7 @@ export async function createWebhook(
   return { endpoint, secret };
 }
 
-/** Changes an endpoint. If the URL changes, pending deliveries go to the new URL. */
+/** Changes an endpoint. If the URL changes, the server also sends pending deliveries to the new URL. */
 export async function updateWebhook(
   admin: Administration,
   endpoint: WebhookEndpoint,

@@ -77,8 +77,8 @@ export function openBoards({ database }: Pick<ServerDependencies, 'database'>, {
 }
 
 /**
- * Returns the actor for a member. In a frame nobody is a moderator, because the account's application can sign in as any
- * of its users.
+ * Returns the actor for a member. In a frame nobody is a moderator, because the account's application decides as which
+ * user a person is signed in.
  */
 function actorIn(member: Actor | undefined, isEmbedded: boolean): Actor | undefined {
   return member && isEmbedded ? { ...member, isModerator: false } : member;

@@ -18,7 +18,7 @@ declare module 'fastify' {
      * have used another tab to sign in after opening the form.
      */
     isForVisitors?: boolean;
-    /** Whether pages of other websites may send the form. Then the route itself checks the origin. */
+    /** Whether pages of other websites may send the form. If true, the route itself must check the origin. */
     isFromOtherSites?: boolean;
   }
 }

@@ -5,8 +5,8 @@ import { type Language, languageOf, languages, type Reader, writeFor } from '../
 declare module 'fastify' {
   interface FastifyRequest {
     /**
-     * The reader of the page. At first, the reader has the language of the browser. A session with a language in the
-     * user's profile replaces it.
+     * The reader of the page. At first, the reader has the language of the browser. If the user of the session has
+     * chosen a language in the profile, this language replaces the language of the browser.
      */
     reader: Reader | null;
   }
