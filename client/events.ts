@@ -27,8 +27,9 @@ export interface FollowOptions extends CallOptions {
   /** Only these types of events. By default, all types except `idea.voted`. */
   types?: readonly EventType[] | undefined;
   /**
-   * Called with a new cursor after your loop has handled an event, and about once an hour without events. Save the
-   * cursor to continue from it later. The iteration waits for the returned promise.
+   * The iteration calls this function with a new cursor after your loop has handled an event. While there are no
+   * events, it calls this function about once an hour. Save the cursor to continue from it later. The iteration waits
+   * for the returned promise.
    */
   onCursor?: ((cursor: string) => unknown) | undefined;
 }

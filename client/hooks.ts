@@ -3,7 +3,8 @@ import type { RateLimit } from './rate-limit.ts';
 
 /**
  * Functions that observe a client, for example for logs. A hook cannot change a call, and never receives the token or
- * the body of a request. The client only logs errors of a hook, because a failing hook must not fail a completed write.
+ * the body of a request. If a hook throws an error, the client only logs the error, because the error must not fail a
+ * completed write.
  */
 export interface Hooks {
   /** The client calls this before each request. */

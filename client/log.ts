@@ -51,7 +51,8 @@ export class Log {
   warnOfDeprecation(operation: string, headers: Headers) {
     const deprecation = headers.get('deprecation');
     if (deprecation === null || this.#deprecated.has(operation)) return;
-    // The path of request() is part of its operation's name, and a program may use any number of paths.
+    // Remembers only a limited number of operations. Each path of request() counts as an operation, and a program may
+    // use any number of paths.
     if (this.#deprecated.size < mostDeprecated) this.#deprecated.add(operation);
     const seconds = /^@(\d{1,11})$/.exec(deprecation)?.[1];
     const since = seconds === undefined ? '' : ` since ${new Date(Number(seconds) * 1000).toISOString().slice(0, 10)}`;
@@ -64,8 +65,7 @@ export class Log {
   #environmentLevel(): LogLevel | undefined {
     const text = environmentVariable('IDEA_BOARD_LOG');
     const level = logLevels.find(one => one === text);
-    // Ignores an invalid value, because a person may set the variable for a running program, and the program must not
-    // stop.
+    // Only logs a warning. A program must not stop because of a wrong value in an environment variable.
     if (text && !level)
       this.#logger.warn(`[idea-board] IDEA_BOARD_LOG must be one of ${logLevels.join(', ')}, but is "${text}"`);
     return level;
@@ -79,7 +79,7 @@ interface Runtime {
 
 function environmentVariable(name: string): string | undefined {
   const { process, Deno } = globalThis as Runtime;
-  // Ignores the error of Deno. Without the permission to read the variable, Deno throws an error or asks the user.
+  // Skips the variable if Deno does not permit reading it. Otherwise Deno would throw an error or ask the user.
   if (Deno && Deno.permissions?.querySync?.({ name: 'env', variable: name }).state !== 'granted') return undefined;
   return process?.env?.[name];
 }

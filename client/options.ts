@@ -86,8 +86,8 @@ export const defaultLimits = { timeoutMs: 30_000, totalTimeoutMs: 120_000, maxRe
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
 /**
- * Options for `fetch`, including options of a single runtime such as `dispatcher`. The parts that the client sets
- * itself are not allowed.
+ * Options for `fetch`, including options that only some runtimes have, such as `dispatcher`. Excludes the options that
+ * the client sets itself.
  */
 export type FetchOptions = Omit<RequestInit, 'method' | 'headers' | 'body' | 'signal' | 'redirect'> & {
   readonly [option: string]: unknown;

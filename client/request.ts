@@ -32,7 +32,10 @@ export function knownOperation(id: OperationId): Operation {
   return { ...routes[id], name: id, id };
 }
 
-/** Returns the operation of `client.request()`. Assumes that it accepts a board and, for POST, an Idempotency-Key. */
+/**
+ * Returns the operation of `client.request()`. Assumes that the operation accepts a board and, for POST, an
+ * Idempotency-Key.
+ */
 export function unknownOperation({ method, path }: ApiRequest): Operation {
   return { name: `${method} ${path as `/${string}`}`, method, path, isOnBoard: true, takesKey: method === 'POST' };
 }

@@ -54,7 +54,10 @@ export class Webhooks {
     return this.#caller.call('createWebhook', { body: webhook }, options);
   }
 
-  /** Changes, enables or disables a webhook. Omitted fields stay unchanged. Pending deliveries go to a new URL. */
+  /**
+   * Changes, enables or disables a webhook. Omitted fields stay unchanged. If the URL changes, the server also sends
+   * pending deliveries to the new URL.
+   */
   update(webhookId: number, edit: WebhookEdit, options?: CallOptions): Call<Webhook> {
     return this.#caller.call('updateWebhook', { params: { webhookId }, body: edit }, options);
   }
@@ -75,7 +78,10 @@ export class Webhooks {
     return this.#caller.call('rotateWebhookSecret', { params: { webhookId }, query: { overlap_hours } }, options);
   }
 
-  /** Sends a test event to a webhook. The result is the pending delivery: `deliveries` shows what became of it. */
+  /**
+   * Sends a test event to a webhook. The result is the pending delivery. Call `deliveries` later to see whether the
+   * delivery succeeded.
+   */
   test(webhookId: number, options?: WriteOptions): Call<WebhookDelivery> {
     return this.#caller.call('testWebhook', { params: { webhookId } }, options);
   }
@@ -101,7 +107,7 @@ export class Webhooks {
     return 'etag' in options ? read(query) : new List(read, query);
   }
 
-  /** Sends a delivery again, in any state. It keeps its `webhook-id`. */
+  /** Sends a delivery again, in any state. The delivery keeps its `webhook-id`. */
   redeliver(webhookId: number, deliveryId: number, options?: WriteOptions): Call<WebhookDelivery> {
     return this.#caller.call('redeliverWebhookDelivery', { params: { webhookId, deliveryId } }, options);
   }

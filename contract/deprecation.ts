@@ -1,4 +1,6 @@
-/** The announcement that an operation will be removed. Within v1 it stays, so the removal needs a new version. */
+/**
+ * Announces that an operation will be removed. The operation stays in v1 of the API. Only a new version can remove it.
+ */
 export interface Deprecation {
   /** The day when clients should begin to use something else, such as `2026-11-23`. It may be in the future. */
   since: string;

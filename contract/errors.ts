@@ -214,7 +214,10 @@ export type DetailsOf<K extends ErrorKey> = K extends keyof typeof errorDetails
   ? z.infer<(typeof errorDetails)[K]>
   : undefined;
 
-/** Returns the message of an error with these details, or undefined if its message is the meaning of its key. */
+/**
+ * Returns an error message that contains values from the details. Returns undefined if the error has the usual message
+ * of its key.
+ */
 export function messageWith<K extends ErrorKey>(key: K, details: DetailsOf<K> | undefined): string | undefined {
   if (!details) return undefined;
   if (key === 'insufficient_scope') {
@@ -373,8 +376,8 @@ function detailsField(keys: ErrorKey[]): z.ZodRawShape {
   const detailed = keys.filter(key => key in errorDetails) as (keyof typeof errorDetails)[];
   const [first, ...others] = new Set<z.ZodObject>(detailed.map(key => errorDetails[key]));
   if (!first) return {};
-  // A single schema keeps its own description. With another description, the component in the OpenAPI document would
-  // have two meanings.
+  // With a single schema, the field gets no description of its own. The schema is a component of the OpenAPI document
+  // and already has a description.
   if (others.length === 0) return { details: first.optional() };
   const description = `Only with ${detailed.map(key => `\`${key}\``).join(', ')}.`;
   return {

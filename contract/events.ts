@@ -232,7 +232,7 @@ export type EventBody<T extends EventType = EventType> = z.infer<(typeof events)
 export const eventTypes = Object.keys(events) as EventType[];
 
 /**
- * The types of events in the list of events by default. It leaves out votes, because boards have many votes and few
+ * The event types that a list of events contains by default. Votes are left out, because boards have many votes and few
  * clients need them.
  */
 export const defaultEventTypes = eventTypes.filter(type => type !== 'idea.voted');

@@ -42,8 +42,8 @@ export const IdeaInput = z
 const QueryId = queryInteger(1, Number.MAX_SAFE_INTEGER);
 
 /**
- * The parameters that a request with `ids` can also have. It cannot have filters, sort orders or page parameters,
- * because it names the exact ideas.
+ * The parameters that are valid together with `ids`. Filters, sort orders and page parameters are invalid with `ids`,
+ * because `ids` already names the exact ideas.
  */
 const besideIds = ['ids', 'board', 'body'];
 
@@ -103,7 +103,8 @@ export const listIdeas = c.query({
           .optional()
           .describe(`\`excerpt\` cuts each body to its first ${excerptLength} characters and sets \`body_truncated\`.`)
           .meta({ default: 'full', examples: ['excerpt'] }),
-        // This parameter has no example, because a request with `ids` and the other example values would be invalid.
+        // This parameter has no example. The other parameters have examples, and a request with `ids` and these
+        // parameters would be invalid.
         ids: queryList(QueryId, maxIdsOfRequest, { type: 'integer', format: 'int64', minimum: 1 })
           .optional()
           .describe(

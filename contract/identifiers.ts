@@ -10,8 +10,8 @@ export const Id = z
   .meta({ openapi: { type: 'integer', format: 'int64', minimum: 1 } });
 
 /**
- * A schema for an id in a path, which must match [0-9]+ (Idea). For another text, or for a number that is too large for
- * an id, the server answers 404 instead of 422.
+ * A schema for an id in a path, which must match [0-9]+. For another text, or for a number that is too large for an id,
+ * the server answers 404 instead of 422.
  */
 export const PathId = z
   .union([z.int(), z.string().regex(/^[0-9]+$/)])

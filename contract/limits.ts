@@ -1,4 +1,4 @@
-/** A token's rate limits and their default values (Limits). REST endpoints and the MCP endpoint share these limits. */
+/** A token's rate limits and their default values. REST endpoints and the MCP endpoint share these limits. */
 export const buckets = {
   'apitoken:read': { limit: 120, windowSeconds: 60 },
   'apitoken:write': { limit: 20, windowSeconds: 3600 },
@@ -9,9 +9,9 @@ export type Bucket = keyof typeof buckets;
 export const maxBodyBytes = 64 * 1024;
 
 /**
- * The maximum numbers of tags, statuses and other things that one response lists completely. With these maxima, no
- * response of a tool with default arguments has more than 100,000 characters (test/mcp/answer-size.test.ts). Data that
- * already exceeds a maximum stays.
+ * The maximum numbers of tags, statuses and other things that one response lists completely. With these maximum
+ * numbers, no response of a tool with default arguments has more than 100,000 characters
+ * (test/mcp/answer-size.test.ts). A board that already has more keeps its data.
  */
 export const maxTagsOfIdea = 10;
 export const maxTagsOfBoard = 200;
@@ -40,7 +40,10 @@ export const maxWebhooks = 100;
 /** The server counts the pending deliveries of a webhook only up to this number, because there may be very many. */
 export const maxPendingCounted = 1_000;
 
-/** For how many hours the previous secret of a webhook also signs after a rotation, and the maximum that clients may choose. */
+/**
+ * After a rotation, the previous secret of a webhook also signs for this number of hours. Clients may choose another
+ * number, up to the maximum.
+ */
 export const defaultOverlapHours = 24;
 export const maxOverlapHours = 24 * 30;
 

@@ -2,9 +2,9 @@ import { info } from './openapi/info.ts';
 import { useTools } from './tools.ts';
 
 /**
- * The entry for the official MCP registry (server.json, https://modelcontextprotocol.io/registry). Everybody hosts their
- * own server, so the entry has a template of the URL. The registry accepts only URLs with https. Its namespace belongs to
- * the publisher: the registry compares the namespace with the GitHub account or the domain of the publisher.
+ * The entry for the official MCP registry (server.json, https://modelcontextprotocol.io/registry). Everybody hosts
+ * their own server, so the entry has a template of the URL. The registry accepts only URLs with https. It compares the
+ * namespace in the entry's name with the GitHub account or the domain of the publisher.
  */
 export const registryEntry = {
   $schema: 'https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json',

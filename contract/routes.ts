@@ -49,13 +49,13 @@ interface Uses {
 export type RouteMetadata = {
   /** The tag of the operation in the OpenAPI document. */
   tag: 'Board' | 'Ideas' | 'Comments' | 'Votes' | 'Events' | 'Moderation' | 'Webhooks' | 'Token' | 'Tools' | 'Probes';
-  /** The announcement that the operation will be removed. Until then it must still work. */
+  /** The announcement that the operation will be removed. The operation must work until its removal. */
   deprecated?: Deprecation;
 } & (
   | { auth: 'none' /** Whether requests count against the rate limit of their IP address. */; isLimitedPerIp: boolean }
   /**
-   * The route accepts a token with any grant, or an OAuth access token. The server checks each tool call like a request
-   * for the tool's own route.
+   * The route accepts a token with any grant, or an OAuth access token. The server checks each tool call like a REST
+   * request to the route of the same operation.
    */
   | { auth: 'tools' }
   /** The route accepts a token with any grant. Its requests do not count against the rate limits of the token. */

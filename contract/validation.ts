@@ -16,9 +16,9 @@ export interface ParsedRequest extends RequestParts {
 }
 
 /**
- * Validates requests with the schemas of the contract. Use it as the option `validate` of the client
- * `@idea-board/client`. The server would reject the same requests with `validation_failed`, and count them against the
- * rate limit.
+ * Validates requests with the schemas of the contract. Use this function as the option `validate` of the client
+ * `@idea-board/client`. The client then does not send invalid requests. The server would reject these requests with
+ * `validation_failed`, and count them against the rate limit.
  */
 export function validateRequest(operation: string, request: RequestParts): ValidationIssue[] {
   return parseRequest(operation, request).issues;

@@ -21,7 +21,7 @@ const access = { tag: 'Webhooks', auth: 'board', grant: 'read', capability: 'man
 const reading = { ...access, bucket: 'apitoken:read' } as const;
 const writing = { ...access, bucket: 'apitoken:write' } as const;
 
-/** The error keys of every operation on webhooks that reads, and of every operation that writes. */
+/** The error keys that are common to the read operations on webhooks, and to the write operations on webhooks. */
 const readingKeys = [...raisedBy.onBoard, 'missing_capability'] as const;
 const writingKeys = [...raisedBy.writing, 'missing_capability'] as const;
 

@@ -1,6 +1,7 @@
 /**
  * Makes contract/openapi.json the released document. Later comparisons start from the released document. Before you run
- * it, raise the version in contract/openapi/info.ts. The changes since the last release determine which part.
+ * this script, raise the version in contract/openapi/info.ts. The changes since the last release determine whether the
+ * major, minor or patch version must increase.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { compareDocuments, formats, isRaisedBy, parseDocument, requiredBump } from './openapi-diff/main.ts';

@@ -51,8 +51,8 @@ export interface StoredIdea {
   /** The ideas that are merged into this idea, in the order of the merges. */
   sources: StoredIdea[];
   /**
-   * The direct votes on this idea, by the id of the token. If other ideas were merged into this idea, a removed vote
-   * stays as `none`. Because of this `none`, the vote of the same token on a merged idea does not count.
+   * The direct votes on this idea, by the id of the token. If other ideas were merged into this idea, a withdrawn vote
+   * stays as `none`. Otherwise the vote of the same token on a merged idea would count instead.
    */
   votes: Map<number, StoredVote>;
   comments: Comment[];
@@ -431,8 +431,8 @@ export function listVotesOf(idea: StoredIdea): { voterId: number; vote: Vote }[]
 }
 
 /**
- * Returns the vote of each token that counts: its vote on the idea itself, or else its vote on the idea that was merged
- * first.
+ * Returns the vote that counts for the idea, for each token. A vote on the idea itself has precedence over votes on
+ * merged ideas. Of several votes on merged ideas, the vote on the idea that was merged first counts.
  */
 function votesOf(idea: StoredIdea): Map<number, StoredVote & { carriedFrom?: StoredIdea }> {
   const ofSources = [...idea.sources]

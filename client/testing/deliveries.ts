@@ -27,7 +27,7 @@ export class Deliveries {
   /** The deliveries run one after the other, so that a receiver gets the events in their order. */
   #running: Promise<void> = Promise.resolve();
 
-  /** Signs an event and sends it after the earlier ones. */
+  /** Signs an event and sends it after the earlier events. */
   post(event: EventBody, id: string, { target, isDue, done }: Attempt) {
     this.#running = this.#running.then(async () => {
       if (!isDue()) return;

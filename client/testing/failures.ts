@@ -31,8 +31,8 @@ export class Failures {
   }
 
   /**
-   * Finds the next planned failure of an operation, and counts one use of it. Throws a Refusal if the failure is an
-   * error key of the API. Returns any other failure, or undefined if no failure is planned.
+   * Finds the next planned failure of an operation, and counts this failure as used once. Throws a Refusal if the
+   * failure is an error key of the API. Returns any other failure, or undefined if no failure is planned.
    */
   take(operation: string): TransportFailure | undefined {
     const [failure, ...others] = this.#planned.get(operation) ?? [];

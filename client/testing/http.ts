@@ -10,7 +10,7 @@ export interface Answer {
   body: unknown;
 }
 
-/** Reads the JSON body of a request. Refuses bodies by the rules of the real server. */
+/** Reads the JSON body of a request. Refuses the same bodies as the real server. */
 export async function readBody(request: IncomingMessage): Promise<unknown> {
   const chunks: Buffer[] = [];
   let length = 0;

@@ -28,7 +28,7 @@ const routes = Object.entries(operations as Record<string, Route>).map(([operati
 
 type ServedRoute = (typeof routes)[number];
 
-/** Returns the function that answers requests, with the checks in the order of the real server. */
+/** Returns the function that answers requests. It makes its checks in the same order as the real server. */
 export function answererOf({ state, events, webhooks, failures, tokens }: Served) {
   const handlers = handlersOf(state, events, webhooks) as unknown as Record<string, (request: ValidRequest) => unknown>;
   const replays = new Map<string, { fingerprint: string; answer: Answer }>();

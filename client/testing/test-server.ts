@@ -33,7 +33,10 @@ export interface TestServer {
    * default, the token has no capability.
    */
   issueToken(grant: Grant, userName?: string, capabilities?: readonly Capability[]): string;
-  /** Makes the next request of an operation fail. Several failures of one operation happen one after the other. */
+  /**
+   * Makes the next request of an operation fail. If you plan several failures of one operation, they happen in the
+   * order of the calls, one for each request.
+   */
   fail<O extends OperationId>(operation: O, key: FailureKeyOf<O>, options?: FailOptions): void;
   /** Publishes a pending idea, as a moderator does on a web page. */
   approve(ideaId: number): void;

@@ -112,7 +112,7 @@ export class Webhooks {
     return this.#attempt(stored, found);
   }
 
-  /** Sends an event to the webhooks that get its type. */
+  /** Sends an event to the webhooks that are subscribed to its type. */
   send(event: EventBody, eventId: string) {
     for (const stored of this.#webhooks) {
       const { state, event_types } = stored.webhook;

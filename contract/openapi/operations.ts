@@ -85,7 +85,10 @@ function describeRequest({ requestBody }: Operation, route: Route, operationId: 
   return (examples[first] as { value: unknown }).value;
 }
 
-/** Returns the security scheme of an operation, the grant and the capability that a token needs, and the rate limit that counts it. */
+/**
+ * Returns the access rules of an operation: its security scheme, the grant and the capability that a token needs, and
+ * the rate limit that counts the requests.
+ */
 function accessOf(metadata: RouteMetadata): Json {
   if (metadata.auth === 'none') return { security: [] };
   if (metadata.auth !== 'board') return {};

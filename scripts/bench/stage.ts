@@ -19,8 +19,8 @@ export class Stage {
       return await Promise.race([working, aborted]);
     } finally {
       await stage.#stop();
-      // Ignores an error of the work here. The processes and connections of the work have ended, so the next step of
-      // the benchmark fails anyway.
+      // Ignores an error of the work here. The first error is already reported, and later errors come only from the
+      // stopped processes.
       await working.catch(() => {});
       await stage.#stop();
     }

@@ -11,7 +11,7 @@ export interface Change {
   places: Place[];
   /** The reason why the accept file accepts the change. Undefined if it does not. */
   accepted?: string;
-  /** The clients that the change affects. Undefined without a usage document, or if it cannot tell. */
+  /** The clients that the change affects. Undefined without a usage document, or if the usage document does not say. */
   affected?: Affected;
   /**
    * The JSON pointers into the base document and the head document. If a document lacks the changed part, its pointer
@@ -26,7 +26,7 @@ interface Affected {
   /** The names of the clients, the latest user first. Empty if no client has used a changed part. */
   clients: string[];
   lastUsedAt: string | undefined;
-  /** The begin of the period of the usage document. */
+  /** The start of the period of the usage document. */
   since: string | undefined;
 }
 
@@ -59,8 +59,8 @@ export function isUnused({ affected, level }: Change): boolean {
 }
 
 /**
- * Groups findings into changes, the most severe first. Equal findings at one place under `components` are one change,
- * even if many operations refer to this place. Equal findings elsewhere are one change with all their places.
+ * Groups findings with the same rule and message into one change with all their places. Findings in different components
+ * stay separate changes. The most severe changes come first.
  */
 export function foldFindings(findings: readonly Finding[]): Change[] {
   const groups = new Map<string, Finding[]>();

@@ -66,8 +66,8 @@ function rateOf(node: Located): { perSecond: number; text: string } {
 }
 
 /**
- * Compares security requirements. A requirement lists alternatives of schemes with scopes, and a client must satisfy
- * one alternative.
+ * Compares security requirements. A security requirement is a list of alternatives, and a client must satisfy one of
+ * them. An alternative is a list of schemes with scopes, and a client must satisfy all schemes of the alternative.
  */
 function compareSecurity(operation: Part): void {
   const [had, has] = both(operation, securityOf);

@@ -13,7 +13,7 @@ export function compareOperations(root: Part): void {
   comparePathItems({ ...partAt(root, 'webhooks'), isReceived: true }, 'webhook ');
 }
 
-/** Compares the operations in path items. The names of operations that the client receives begin with the prefix. */
+/** Compares the operations in path items. The names of webhooks and callbacks begin with the prefix. */
 function comparePathItems(around: Part, prefix: string): void {
   const { isReceived } = around;
   for (const [, was, is] of matchKeys(...both(around, node => pathItemsIn(node, isReceived)))) {

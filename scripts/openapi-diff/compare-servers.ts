@@ -43,7 +43,7 @@ function serversOf(...places: [operation: Located, item: Located]): { servers: M
   return { servers: new Map(itemsOf(around).map(server => [withoutNames(urlOf(server)), server])), around };
 }
 
-/** Returns the URL of a server without the part that the comparison counts as a part of the paths. */
+/** Returns the URL of a server without the path that alignPrefixes() has moved from the server URLs into the paths. */
 function urlOf(server: Located): string {
   const { pathPrefix } = server.document;
   const url = (textOf(server, 'url') ?? '/').replace(/(?<=.)\/$/, '');

@@ -3,8 +3,8 @@ import { isObject, type Json, type JsonObject, memberOf } from './json.ts';
 import { upgradeDocument } from './upgrade-document.ts';
 
 /**
- * A part of a document. If the document lacks the part, there is no value, and the JSON pointer is the one of the
- * nearest parent.
+ * A part of a document. If the document lacks the part, there is no value, and the JSON pointer leads to the nearest
+ * parent.
  */
 export interface Located {
   document: OpenApiDocument;
@@ -19,7 +19,7 @@ export interface OpenApiDocument {
   /** The name that the caller gave to the document, for messages. */
   name: string;
   value: JsonObject;
-  /** The part of the server URLs that the comparison counts as a part of the paths. */
+  /** The path that the comparison has moved from the server URLs into the paths. */
   pathPrefix: string;
 }
 
@@ -42,14 +42,14 @@ export function parseDocument(name: string, text: string): OpenApiDocument {
   return { name, value: version.startsWith('3.0') ? upgradeDocument(value) : value, pathPrefix: '' };
 }
 
-/** Parses JSON or YAML. JSON has a parser of its own, which is much faster. */
+/** Parses JSON or YAML. Tries the JSON parser first, because it is much faster than the YAML parser. */
 export function parseText(name: string, text: string): Json {
   // Removes a byte order mark, which is not part of the text (RFC 8259, section 8.1).
   const content = text.replace(/^\uFEFF/, '');
   try {
     return JSON.parse(content) as Json;
   } catch {
-    // The text may be YAML.
+    // The text is not JSON, so it may be YAML.
   }
   try {
     return parseYaml(content) as Json;

@@ -7,7 +7,7 @@ import type { RuleId } from './rules.ts';
 
 /** What the clients of an API have used lately, from the file or URL of `--usage`. */
 export interface Usage {
-  /** The begin of the period. Undefined if the document does not say it. */
+  /** The start of the period. Undefined if the document does not have it. */
   from: string | undefined;
   /** Whether the document has all uses of the period. */
   isComplete: boolean;
@@ -75,7 +75,10 @@ function timeOf(name: string, value: Json): string {
   return time.toISOString();
 }
 
-/** Matches no webhook and no callback, because their requests come from the server. */
+/**
+ * Matches only operations that clients call. Webhooks and callbacks do not match, because the server sends their
+ * requests.
+ */
 const operationPattern = /^[A-Z]+ \/\S*$/;
 
 /**
@@ -140,8 +143,8 @@ const rulesForAll: readonly RuleId[] = [
 ];
 
 /**
- * Whether a change of a place affects a client that has used the operation. Nobody knows which parts of a response the
- * client reads, so it may read all of them.
+ * Whether a change of a place affects a client that has used the operation. A change of a response affects every such
+ * client, because nobody knows which parts of a response a client reads.
  */
 function isAffected({ parameters, fields }: Use, rule: RuleId, { where, field }: Place): boolean {
   if (rulesForAll.includes(rule)) return true;

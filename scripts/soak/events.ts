@@ -136,8 +136,9 @@ async function write(client: IdeaBoard, isOver: () => boolean) {
  * cursor.
  */
 class Follower {
-  /** How often the program got each event, and how often it should have got the event. */
+  /** How often the program got each event. */
   readonly seen = new Map<string, number>();
+  /** How often the program crashed before it saved the cursor of each event. */
   readonly #unsaved = new Map<string, number>();
   readonly ended: Promise<void>;
   crashes = 0;

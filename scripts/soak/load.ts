@@ -99,7 +99,8 @@ async function mergeOrUnmerge({ client }: Actor, { ledger }: LoadOptions, own: K
     ledger.events['idea.unmerged'] += 1;
     return;
   }
-  // The server merges only ideas that are not merged. This load also makes no chains of merges.
+  // The server does not merge an idea that is already merged. This test also never merges an idea into which another
+  // idea was merged.
   const free = own.filter(({ id, mergedInto }) => mergedInto === null && !own.some(one => one.mergedInto === id));
   const source = pick(free);
   const target = pick(free);

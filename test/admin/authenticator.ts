@@ -9,7 +9,7 @@ export const secondFactorPage = '/admin/profile/second-factor';
 /** An authenticator app with one secret, and the recovery codes that the user has saved. */
 export interface Authenticator {
   secret: string;
-  /** Returns the code of the current time step, or of a time step before or after it. */
+  /** Returns the code of the current time step. The offset selects an earlier or a later time step. */
   code(offset?: number): string;
   recoveryCodes: string[];
 }

@@ -97,7 +97,8 @@ describe('the part of the page of tokens that connects an agent', () => {
       ?.split(';')
       .map(one => one.trim().split(' ')[0]);
     expect(directives).toContain('default-src');
-    // Only these directives can stop a link that opens a program, such as a link that begins with vscode:.
+    // Only the directives sandbox and navigate-to could stop a link that opens a program, such as a link that begins
+    // with vscode:.
     expect(directives).not.toContain('sandbox');
     expect(directives).not.toContain('navigate-to');
   });

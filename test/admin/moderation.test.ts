@@ -290,7 +290,7 @@ describe('an idea', () => {
     const full = await visitor.get(page);
     expect(full.html).toContain('An idea can have at most 10 tags. Remove a tag before you add another.');
     expect(full.html).not.toContain('Add the tag');
-    // A second moderator opened the form before the change.
+    // A second moderator opened this form before the idea had 10 tags. The server must still refuse an eleventh tag.
     const refused = await visitor.post(pathOf(id, '/tags'), { ...fields, tag_id: String(tagIds[10]) });
     expect(refused.status).toBe(422);
     expect(refused.html).toContain('An idea can have at most 10 tags. Remove a tag before you add another');

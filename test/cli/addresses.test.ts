@@ -18,7 +18,7 @@ async function openDatabase(): Promise<TestDatabase> {
 
 test.concurrent("the command doctor reports a newer user whose e-mail address is another spelling of an older user's address, and an operator can change it", async () => {
   const db = await openDatabase();
-  // A server of the previous version can create two users like these.
+  // Servers of the previous version did not compare spellings, so they could create two users for the same mailbox.
   await db.sql(`insert into users (email, name) values ('ada@BÜCHER。example', 'Younger'), ('zoë@example.com', 'Zoë')`);
   const users = await db.sql<{ id: number }>('select id from users order by id');
   const [older, younger, waiting] = users.map(({ id }) => id);

@@ -16,7 +16,10 @@ await db.sql(`update users set email = 'ada@example.com'`);
 await db.sql(`update statuses set category = 'planned'`);
 const settings = { DATABASE_URL: db.url, APP_KEY: testAppKey.toString('base64') };
 
-/** The commands to compare: one for each exit code and each output stream, from each test file in this folder. */
+/**
+ * The commands to compare. They cover every exit code and every output stream. Each test file in this folder has one of
+ * the commands.
+ */
 const commands = [
   { line: 'board list --json', exitCode: 0, writes: 'stdout' },
   { line: 'member remove --user ada@example.com', exitCode: 1, writes: 'stderr' },

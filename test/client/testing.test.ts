@@ -94,7 +94,7 @@ describe('the answers of the test server', () => {
   const steps: Step[] = [
     { line: 'POST /api/v1/ideas', body: { title: '  Éxport a\nboard ', body: 'x'.repeat(400) } },
     { line: 'POST /api/v1/ideas', as: 'moderator', body: { title: 'Dark mode', body: 'For late evenings.' } },
-    // After this request, the board of the real server records votes.
+    // The server records votes as events only after a client has asked for such events.
     { line: 'GET /api/v1/events?types=idea.voted' },
     { line: 'GET /api/v1/token', as: 'nobody' },
     { line: 'GET /api/v1/ideas?body=excerpt' },

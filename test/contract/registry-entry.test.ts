@@ -7,7 +7,7 @@ import { serverInfo } from '../../server/mcp/introduction.ts';
 
 const committed = readFileSync(new URL('../../contract/server.json', import.meta.url), 'utf8');
 
-/** An input of the schema 2025-12-11 of the MCP registry. */
+/** The fields of a variable or a header in the entry, as version 2025-12-11 of the registry's schema defines them. */
 const input = {
   description: z.string(),
   isRequired: z.boolean(),
@@ -16,7 +16,7 @@ const input = {
 };
 
 /**
- * The rules of the registry for the fields of the entry: the rules of the schema 2025-12-11, and the checks when an
+ * The rules of the MCP registry for an entry: version 2025-12-11 of its schema, and the checks that it makes when an
  * entry is published.
  */
 const Entry = z.strictObject({
@@ -52,7 +52,8 @@ test('the committed server.json equals the generated entry byte for byte', () =>
 
 test('the URL template in server.json leads to the MCP endpoint of the server whose host is filled in', () => {
   for (const { url, variables } of Entry.parse(JSON.parse(committed)).remotes) {
-    // The MCP registry refuses a variable in the URL that the entry does not describe, and every URL without https.
+    // The MCP registry refuses an entry if its URL contains a variable without a description, or does not begin with
+    // https.
     expect([...url.matchAll(/\{([^}]+)\}/g)].map(([, name]) => name)).toEqual(Object.keys(variables));
     const filled = url.replace(/\{([^}]+)\}/g, (_, name: string) => variables[name]?.placeholder ?? '');
     expect(filled).toBe(`https://ideas.example.com${useTools.path}`);

@@ -248,7 +248,8 @@ test('a slow chat channel gets one post at a time and does not delay the other c
   const well = await startReceiverForTest();
   const { world, ideas } = await createAccount();
   await addChannel(world, `${slow.url}/hooks/1`);
-  // The server has four job queues for the chat channels of an account. So at least two of the five channels share one.
+  // The server has four job queues for the chat channels of an account. So at least two of the five channels share a
+  // queue.
   for (let n = 0; n < 4; n++) await addChannel(world, `${well.url}/hooks/${n}`);
   await startPatientWorker({}, 500);
   await record(ideas.slice(0, 1));

@@ -129,7 +129,8 @@ describe('the bodies of the list', () => {
     const cursor: string = first.body.next_cursor;
     const { [first.body.data[0].title as keyof typeof cut]: _, ...others } = cut;
     expect(await read({ per_page: '100', body: 'excerpt', cursor })).toEqual(others);
-    // A client can read the next page with another form of the bodies, because a cursor does not contain the form.
+    // A cursor does not contain the parameter `body`. So after a page with excerpts, a client can read the next page
+    // with whole bodies.
     const { [first.body.data[0].title]: __, ...wholeOthers } = whole;
     expect(await read({ per_page: '100', cursor })).toEqual(wholeOthers);
   });

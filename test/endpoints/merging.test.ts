@@ -123,7 +123,8 @@ test('a voter of a merged idea sees their vote on the target of the merge, and c
 
   await unmerge(source);
   expect(await votes(source)).toEqual(['up', 'up', 'up', 'none', 'none', 'none']);
-  // The first voter has repeated their vote on the target. So it is a direct vote now, and stays after the unmerge.
+  // The first voter has repeated their vote on the target. So this vote is a direct vote now, and stays after the
+  // unmerge.
   expect(await votes(target)).toEqual(['up', 'down', 'none', 'none', 'none', 'none']);
   expect(await tally(target)).toEqual({ up_count: 1, down_count: 1, score: 0 });
 });

@@ -123,7 +123,8 @@ test('after a rotation, both secrets of a token work with the same id, vote and 
   expect((await self(old)).body).toMatchObject({ id, secret_expires_at: '2026-03-15T09:26:15.000Z' });
   expect((await self(fresh)).body).toMatchObject({ id, secret_expires_at: null });
 
-  // The second secret is the same voter, uses the same rate limit, and gets the stored answer of the same key.
+  // Both secrets belong to the same token. So the votes with both secrets count as one vote, the requests share one
+  // rate limit, and a repeated idempotency key gets the stored answer.
   expect((await vote(fresh, 'second')).body).toMatchObject({ up_count: 1, my_vote: 'up' });
   const { headers } = await vote(fresh, 'first');
   expect(headers.get('idempotency-replayed')).toBe('true');
@@ -161,7 +162,7 @@ test('exactly as many parallel requests with the two secrets of a token pass as 
   const refused = answers.find(({ status }) => status === 429);
   expect(refused?.body.error.details).toMatchObject({ limit: 'apitoken:read', allowed: 7 });
   expect(refused?.headers.get('x-ratelimit-limit')).toBe('7');
-  // An own limit above the limit of the server has no effect.
+  // If a token's own limit is higher than the limit of the server, the limit of the server applies.
   expect((await self(old)).body.buckets).toMatchObject({
     'apitoken:read': { limit: 7, remaining: 0 },
     'apitoken:write': { limit: 20 },

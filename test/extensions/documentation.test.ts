@@ -48,7 +48,8 @@ test('the migrations in the upgrade guide can be applied in sequence and copy ex
     const name = /^-- \d{4}(_\w+\.sql)$/m.exec(sql)?.[1];
     await writeFile(join(directory, `${String(index + 1).padStart(4, '0')}${name}`), sql);
     await migrate(db.url, [stream]);
-    // A server of the previous version could run this statement, because it does not know the new column.
+    // During an upgrade, a server of the previous version runs statements such as this one, which does not name the new
+    // column.
     if (index === 0) await db.sql(`update boards set description = 'As an old server wrote it'`);
   }
   expect(await db.sql('select summary from boards')).toEqual([{ summary: 'As an old server wrote it' }]);

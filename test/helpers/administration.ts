@@ -4,7 +4,9 @@ import type { AuditLog } from '../../server/observability/audit-log.ts';
 
 const silent: AuditLog = { record() {} };
 
-/** Returns the context of an administrative operation by the server's operator. By default, nobody gets its audit entries. */
+/**
+ * Returns the context of an administrative operation by the server's operator. By default, audit entries are discarded.
+ */
 export function operatorIn(transaction: Transaction, now = new Date(), audit = silent): Administration {
   return administrationIn(transaction, { audit, actor: { by: 'operator' }, now });
 }

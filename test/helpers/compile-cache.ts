@@ -1,5 +1,8 @@
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** The directory of Node's compile cache for child processes. They start faster, and parse TypeScript files once. */
+/**
+ * The directory of Node's compile cache for child processes. With this cache, child processes start faster, because
+ * they do not parse the TypeScript files again.
+ */
 export const compileCache = join(tmpdir(), 'idea-board-test-compile-cache');

@@ -104,7 +104,7 @@ function providerAt(issuer: string, own: OpenidProvider, configuration: object):
       return grant;
     },
   });
-  // Each test has other accounts, and each account has another redirect URI.
+  // Allows every redirect URI, because each account of each test has another redirect URI.
   Object.assign(provider.Client.prototype, { redirectUriAllowed: () => true });
   (provider as unknown as { silent: boolean }).silent = true;
   return provider;

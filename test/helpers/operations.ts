@@ -55,7 +55,10 @@ export const operations: ApiOperation[] = Object.entries(operationsOfContract).f
 export const boardOperations = operations.filter(({ grant }) => grant !== null);
 export const writes = operations.filter(({ isWrite }) => isWrite);
 export const reads = boardOperations.filter(({ isWrite }) => !isWrite);
-/** The writes that need only a grant. A frozen board refuses them, and accepts changes of its webhooks. */
+/**
+ * The writes that need no capability. A frozen board refuses these writes. It accepts changes of its webhooks, which
+ * need a capability.
+ */
 export const contentWrites = writes.filter(({ capability }) => capability === null);
 export const posts = operations.filter(({ isPost }) => isPost);
 

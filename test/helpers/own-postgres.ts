@@ -13,7 +13,10 @@ export interface OwnPostgres {
   /** Stops PostgreSQL. 'fast' is a regular stop, 'immediate' skips the checkpoint, and 'kill' sends SIGKILL. */
   stop(how?: 'fast' | 'immediate' | 'kill'): Promise<void>;
   start(options?: { isStandby?: boolean }): Promise<void>;
-  /** Writes a configuration file with only this setting, or without a value an empty file. Then reloads the file. */
+  /**
+   * Writes a configuration file with only this setting. If the value is missing, writes an empty file. Then PostgreSQL
+   * reloads the file.
+   */
   configure(setting: string, value?: string): Promise<void>;
   /** Sends a signal to the postmaster, the parent of all PostgreSQL processes. */
   signal(signal: NodeJS.Signals): Promise<void>;

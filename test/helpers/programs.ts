@@ -64,7 +64,7 @@ export async function bundlePrograms() {
   await Promise.all(
     outputFiles.map(async ({ path, contents }) => {
       const old = await readFile(path).catch(() => undefined);
-      // A test run beside this one may be reading the files.
+      // Leaves an unchanged file as it is, because another test run may be reading it.
       if (old?.equals(contents)) return;
       await mkdir(dirname(path), { recursive: true });
       await writeFile(path, contents);

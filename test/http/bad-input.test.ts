@@ -48,7 +48,7 @@ const utf8 = (text: string) => new TextEncoder().encode(text);
 const bytes = (...parts: (string | number[])[]) =>
   Buffer.concat(parts.map(part => (typeof part === 'string' ? Buffer.from(part) : Buffer.from(part))));
 
-/** Request bodies that are malformed JSON, no object, or have an unknown field, each with the expected error. */
+/** Request bodies with malformed JSON, without an object, or with an unknown field. Each has its expected error. */
 const brokenBodies: [string, string | Uint8Array, Expected][] = [
   ['half an object', '{"value":', malformed],
   ['text', 'hello', malformed],

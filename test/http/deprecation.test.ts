@@ -9,7 +9,8 @@ import { createWorld, issueToken } from '../helpers/fixtures.ts';
 import { request } from '../helpers/request.ts';
 import { startServerForFile } from '../helpers/server.ts';
 
-// No operation of the contract is deprecated. During this file, one operation and one of its parameters are.
+// The contract has no deprecated operation. So this test file marks one operation and one of its parameters as
+// deprecated.
 const link = 'https://ideas.example.com/changes#board';
 const { getBoard } = operations;
 const { metadata, query } = getBoard;
@@ -17,7 +18,7 @@ Object.assign(getBoard, {
   metadata: { ...metadata, deprecated: { since: '2026-11-01', sunset: '2027-11-01', link } },
   query: z.strictObject({ board: BoardParameter.board.meta({ deprecated: true }) }),
 });
-// Other test files use the same contract.
+// Undoes the change of the contract, because other test files use the same contract.
 afterAll(() => Object.assign(getBoard, { metadata, query }));
 
 const server = await startServerForFile();

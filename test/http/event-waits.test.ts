@@ -119,7 +119,7 @@ describe('a request that waits for events', () => {
     );
     const waiting = wait(scene);
     await awaitSlots(scene, 1);
-    // Waits a moment, so that the request has read the existing events and waits for a new one.
+    // Gives the server time to read the existing events and to start the wait for a new event.
     await delay(300);
     await slow.query('commit');
     await slow.end();
@@ -147,7 +147,8 @@ describe('a request that waits for events', () => {
     const waiting = scenes.flatMap(scene => [wait(scene), wait(scene)]);
     for (const scene of scenes) await awaitSlots(scene, 2);
     expect(await listeners()).toHaveLength(1);
-    // The connection pool has 8 connections, so this request would hang if each waiting request held one.
+    // The connection pool has 8 connections. If each waiting request held one of these connections, this request would
+    // hang.
     const { status } = await request(server, 'GET /api/v1/board', { token: scenes[0]?.token });
     expect(status).toBe(200);
     for (const scene of scenes) await create(scene, 'For two');
@@ -161,7 +162,7 @@ describe('the slots of a token for waiting requests', () => {
     const scene = await createScene();
     const answers = Promise.all([server, second, server, second, server, second].map(on => wait(scene, 55, on)));
     await awaitSlots(scene, 2);
-    // Waits a moment, so that the four refused requests are answered before the new event ends the other waits.
+    // Gives the server time to answer the four refused requests before the new event ends the other waits.
     await delay(500);
     await create(scene, 'For those who wait');
     const refused = (await answers).filter(({ status }) => status === 429);
@@ -200,7 +201,7 @@ describe('the slots of a token for waiting requests', () => {
     const scene = await createScene();
     const waiting = wait(scene);
     await awaitSlots(scene, 1);
-    // Inserts a row as of a request on a killed server: no server renews the row.
+    // Inserts the row of a waiting request whose server was killed. No server renews this row.
     await server.sql(
       `insert into event_waits (account_id, token_id, slot, board_id, server_id, expires_at)
       select account_id, token_id, 2, board_id, gen_random_uuid(), now() + interval '4 seconds' from event_waits

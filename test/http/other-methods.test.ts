@@ -29,7 +29,8 @@ test('a request to an existing path with an unsupported HTTP method gets 405 and
     const tried = url.startsWith('/api/v1/ideas') ? methods : ['PROPFIND', 'TRACE', 'LOCK'];
     for (const method of tried) {
       if (own.includes(method)) continue;
-      // PATCH and DELETE for this path reach the endpoints of one idea, because "similar" fits in the place of its id.
+      // For PATCH and DELETE, the router reads "similar" in this path as the id of an idea. So the endpoints of one
+      // idea answer.
       if (url === '/api/v1/ideas/similar' && ['PATCH', 'DELETE'].includes(method)) continue;
       const answer = await rawRequest(server, method, path);
       expect([method, path, answer.status]).toEqual([method, path, 405]);

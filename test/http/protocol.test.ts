@@ -136,7 +136,8 @@ describe('an unsupported method', () => {
     const url = path.replace(':id', String(ideaId)).replace(':tagId', '1');
     for (const method of ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'QUERY']) {
       if (allowed.includes(method)) continue;
-      // PATCH and DELETE for this path reach the endpoints of one idea, because "similar" fits in the place of its id.
+      // For PATCH and DELETE, the router reads "similar" in this path as the id of an idea. So the endpoints of one
+      // idea answer.
       if (path === '/api/v1/ideas/similar' && ['PATCH', 'DELETE'].includes(method)) continue;
       const answer = await rawRequest(server, method, url, { token });
       expect([method, answer.status]).toEqual([method, 405]);

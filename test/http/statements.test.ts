@@ -113,7 +113,7 @@ describe.each(reads.filter(({ id }) => id !== 'findSimilarIdeas'))('the operatio
     const { line } = requestOf(operation, targets);
     const queries =
       operation.id === 'listIdeas' ? ['', '?q=idea', '?sort=top&page=2', '?moderation_state=pending'] : [''];
-    // The first request for new events also assigns positions to them, with two more statements.
+    // The first request that reads new events also assigns positions to these events, with two more statements.
     if (operation.id === 'listEvents') await request(server, line, { token });
     for (const query of queries) {
       const log = await statementsOf(line + query);

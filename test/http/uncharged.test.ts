@@ -73,8 +73,8 @@ test('/health and /ready answer as usual while the rate limit counters are locke
 test('a request without a token waits longer for a locked rate limit counter than a readiness probe does, and is counted after the lock ends', async () => {
   await lockCounters();
   const counted = ask('GET /api/v1/openapi.json', '203.0.113.77');
-  // The readiness probe waits for a shorter time than the other request. When the probe has given up, the table is
-  // unlocked, and the other request is still waiting.
+  // The readiness probe gives up earlier than the other request. So the lock ends after the probe's answer, while the
+  // other request is still waiting.
   await ask('GET /ready', '203.0.113.78');
   await outside.query('rollback');
   expect((await counted).status).toBe(200);

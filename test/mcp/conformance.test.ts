@@ -23,7 +23,10 @@ afterAll(async () => {
   await rm(scratch, { recursive: true });
 });
 
-/** Runs the suite for an MCP protocol version. It fails on unexpected failures and if an expected failure passes. */
+/**
+ * Runs the suite for an MCP protocol version. The run fails if a check fails unexpectedly, or if a check succeeds that
+ * is listed as an expected failure.
+ */
 function conform(revision: string): Promise<{ isConforming: boolean; output: string }> {
   const expected = fileURLToPath(new URL(`expected-failures.${revision}.yaml`, import.meta.url));
   const url = `${proxy.origin}/api/v1/mcp`;

@@ -276,7 +276,8 @@ test("if a worker fetches a job and loses PostgreSQL's response, the worker fetc
   void proxy.loseAnswerTo('get_job').then(() => {
     isLost = true;
   });
-  // The proxy loses the response to a later fetch only. A fetch from before may take the job, so repeat with new jobs.
+  // The proxy loses the response only to a fetch that begins later. A fetch that began earlier may take the job, so the
+  // test adds new jobs until a response is lost.
   while (!isLost) await expectBeat(db);
   await eventually(() => expect(other.logLines.join('')).toContain('lost a connection'));
 });

@@ -85,7 +85,7 @@ const recordShifts = `
   new PerformanceObserver(list => shifts.push(...list.getEntries().map(entry => entry.value)))
     .observe({ type: 'layout-shift', buffered: true });`;
 
-/** Runs in the browser. The browser reports a shift in the frame after it. */
+/** Runs in the browser. Waits for two frames, because the browser reports a shift one frame later. */
 const readShifts = `new Promise(resolve => requestAnimationFrame(() => requestAnimationFrame(() => resolve(shifts))))`;
 
 /**

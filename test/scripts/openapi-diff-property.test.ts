@@ -11,7 +11,10 @@ initSync({ module: readFileSync(createRequire(import.meta.url).resolve('jsoncomp
 const seed = Number(process.env.PROPERTY_SEED ?? 20_260_314);
 const runs = Number(process.env.PROPERTY_RUNS ?? 40);
 
-/** A schema before and after a change. Both are mostly equal, because two unrelated schemas are rarely compatible. */
+/**
+ * A schema before and after a change. The two schemas are generated with few differences, because two unrelated schemas
+ * are rarely compatible.
+ */
 interface Schemas {
   base: Json;
   head: Json;
@@ -79,7 +82,7 @@ const { pair } = fc.letrec<Record<Kind, Schemas>>(tie => ({
     .map(([one, other]) => ({ base: { allOf: [one.base, other.base] }, head: { allOf: [one.head, other.head] } })),
 }));
 
-/** A field of an object. If its presence in the head document is undefined, it is as in the base document. */
+/** A field of an object. If `head` is undefined, the field is present, required or absent as in the base document. */
 interface Field {
   schemas: Schemas;
   base: Presence;

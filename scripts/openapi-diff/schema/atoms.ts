@@ -86,7 +86,10 @@ const annotations = keywordsOf(
   'title description examples example deprecated readOnly writeOnly default definitions externalDocs xml discriminator',
 );
 
-/** The keywords that refer to other schemas, although they begin with a dollar sign as annotations do. */
+/**
+ * The keywords that refer to other schemas. They begin with a dollar sign, like many annotations, but they are not
+ * annotations.
+ */
 const references = keywordsOf('$ref $dynamicRef $recursiveRef');
 
 /** Whether a keyword neither allows nor refuses values. An unknown keyword may refuse values. */

@@ -28,7 +28,7 @@ export function compareDiscriminators(pair: SchemaPair): void {
     const has = meaningsOf(pair.comparison.head, pair.head, head);
     for (const [value, meaning] of had) {
       const now = has.get(value);
-      // The same alternative has the same name, possibly with changed content, or the same content with another name.
+      // An alternative counts as the same if it has the same name or the same content.
       const isSame = now && (now.pointer === meaning.pointer || now.text === meaning.text);
       if (isSame ?? direction === 'response') continue;
       const message = `the value ${quote(value)} of ${name} means ${now ? 'another alternative' : 'nothing any more'}.`;

@@ -8,8 +8,9 @@ import { type Fragment, noMap, type Shape } from './shape.ts';
 import { type Constraint, writeConstraint, writePlain } from './write-schema.ts';
 
 /**
- * Compares keywords that have no rule of their own, such as `not` and `if`. A change is safe if the new schema has
- * fewer such keywords for requests, or more for responses. A change is also safe if the library jsoncompat proves it.
+ * Compares keywords that have no rule of their own, such as `not` and `if`. A change is safe if it only removes
+ * constraints from requests, or only adds constraints to responses. A change is also safe if the library jsoncompat
+ * proves it.
  */
 export function compareRest(pair: SchemaPair): void {
   const { base, head, comparison, direction } = pair;
@@ -20,8 +21,8 @@ export function compareRest(pair: SchemaPair): void {
   const added = has.filter(one => !isIn(had, one));
   if (removed.length + added.length === 0) return;
   const onlyReceived = direction === 'request' ? added : removed;
-  // The change is safe if jsoncompat has judged all constraints that only the receiver has, and found the schemas
-  // compatible.
+  // Only the constraints that the receiver alone has can break a client. The change is safe if jsoncompat supports all
+  // of these constraints and finds the schemas compatible.
   const isProven =
     [...removed, ...added].every(isKnown) &&
     ![...had, ...has].some(({ keywords }) => 'unevaluatedProperties' in keywords || 'unevaluatedItems' in keywords) &&
@@ -47,7 +48,10 @@ function isJudgedFully({ keywords, definitions, isComplete }: Constraint): boole
   return isComplete && isJudged({ ...keywords, $defs: definitions });
 }
 
-/** Writes the base schema with the given constraints. Other rules report the changes of its other parts. */
+/**
+ * Writes the base schema with the given constraints. Changes in other parts of the schema do not matter here, because
+ * other rules report them.
+ */
 function writeWith(base: Shape, constraints: readonly Constraint[]): JsonObject {
   const judged = constraints.filter(isJudgedFully);
   const keywords = judged.map(one => one.keywords);
@@ -95,19 +99,19 @@ const require = createRequire(import.meta.url);
 let isReady = false;
 
 /**
- * The maximum number of different questions to jsoncompat in one comparison. It needs up to 100 ms for each answer, and
- * a document may have thousands of changes.
+ * The maximum number of different questions to jsoncompat in one comparison. The library needs up to 100 ms for each
+ * answer, and a document may have thousands of changes.
  */
 const mostQuestions = 60;
 
 /**
- * Whether the new schema is safe for a client of the old schema. It must accept all old requests, or send only old
- * responses. Returns undefined if nothing is known. The change then counts as unsafe, unless a rule knows that it is safe.
+ * Whether the new schema is safe for a client of the old schema. A request schema must accept all old requests. A
+ * response schema must allow only old responses. Returns undefined if jsoncompat gave no answer. The change then counts
+ * as unsafe, unless a rule knows that it is safe.
  *
- * The library jsoncompat alone is not sufficient. It answers only yes or no, ignores readOnly, reports a merged allOf as
- * narrower, and ignores every keyword that it does not know. Therefore it gets schemas with these parts resolved. It
- * decides only about keywords without a rule, and checks the verdicts of the rules. Like openapi-diff, it accepts a new
- * optional field of a request, because clients do not send fields that their document does not describe.
+ * jsoncompat is not sufficient for the whole comparison: it answers only yes or no, ignores readOnly, reports a merged
+ * allOf as narrower, and ignores every keyword that it does not know. Therefore it gets schemas with these parts
+ * resolved. It decides only about keywords without a rule, and checks the verdicts of the rules.
  */
 function isCompatible(comparison: SchemaComparison, base: JsonObject, head: JsonObject): boolean | undefined {
   const { direction, answers } = comparison;

@@ -42,7 +42,7 @@ interface Visit {
   outer: Visit | undefined;
 }
 
-/** The maximum number of reported fields of one body with the same changed schema. */
+/** If many fields of one body have the same changed schema, the comparison reports at most this number of them. */
 const mostTimes = 16;
 
 /**

@@ -48,9 +48,7 @@ interface LocalFinding {
 
 /** The place of a value inside the value that contains it. */
 export interface Place {
-  /**
-   * The kind determines the name of the value in messages. An alternative of a union is the same value as the union.
-   */
+  /** The kind determines the name of the value in messages. An alternative of a union has the name of the union. */
   kind: 'field' | 'any field' | 'item' | 'alternative';
   /** The path of the field inside the containing value, such as `title`, `*` or `[]`. */
   field: string;

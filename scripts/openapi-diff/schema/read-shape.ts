@@ -164,7 +164,8 @@ function restrict(shape: Shape, kinds: readonly Kind[]): Shape {
 /** Joins two normalized schemas that both list their values, or that have no common type. */
 function join(a: Shape, b: Shape): Shape {
   const isListed = a.values !== undefined || b.values !== undefined;
-  // The format is the only limit that concerns values of several types.
+  // Merges the formats of the two schemas, because a format can belong to several types. Each other limit belongs to
+  // one type.
   const format = [...new Set([...(a.limits.format ?? []), ...(b.limits.format ?? [])])].sort();
   const values = new Map([...(a.values ?? [null]), ...(b.values ?? [null])].map(one => [canonicalText(one), one]));
   return {

@@ -354,7 +354,7 @@ describe('a mail job', () => {
 
 describe('the notices before a token expires', () => {
   const dayMs = 86_400_000;
-  /** Issues a token of the owner, whose notices were not yet due when it was issued. */
+  /** Issues a token of the owner that expires in `days` days. No mail about its expiry was due when it was issued. */
   async function expiring(days: number, options: { issuerId?: number; name?: string } = {}) {
     const { id } = await issueToken(server, world, 'read', { name: 'Support <b>', issuerId: ownerId, ...options });
     await expireIn(id, days);
