@@ -69,8 +69,8 @@ function listLimits(): string {
   ];
   return `## Limits
 
-Tool calls and REST requests with one token count together. A request for the list of tools does not count against the
-token's limits. A token can have [own limits and allowed networks](api.md#restrict-a-token).
+Tool calls and REST requests with the same token share the rate limits of the token. A request for the list of tools
+does not count against these limits. A token can have [own limits and allowed networks](api.md#restrict-a-token).
 
 ${markdownTable(['limit', 'default', 'setting'], rows)}`;
 }
