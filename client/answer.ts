@@ -14,7 +14,7 @@ const shownLength = 500;
  */
 export function readAnswer<T>(request: PreparedRequest, answer: Answer, attempts: number): CallResult<T> {
   const { status, headers } = answer;
-  // The body keeps fields and values that this version does not know, because a newer server may send them.
+  // Keeps unknown fields and values of the body, because a newer server may send them.
   const body = parseJson(answer.text);
   const isNotModified = status === 304 && request.isConditional;
   if (!isNotModified && !isSuccess(request, answer, body)) throw errorOf(request, answer, body, attempts);

@@ -154,7 +154,8 @@ export class Caller {
     const cache = this.#cache;
     return (request, signal) => {
       const send = (one: PreparedRequest) => sendWithFetch(this.#fetch, { ...fetchOptions }, one, signal);
-      // The client does not cache pages of events. Nobody reads the same page twice, so they would only fill the cache.
+      // The client does not cache pages of events. A program reads each page of events only once, so these pages would
+      // only fill the cache.
       const isCacheable = request.method === 'GET' && !request.isConditional && request.operation !== 'listEvents';
       if (!cache || !isCacheable) return send(request);
       return sendWithCache(cache, request, send, error => this.#log.write('error', `The cache failed: ${error}`));

@@ -49,7 +49,7 @@ export function isTransient(error: IdeaBoardError): boolean {
 
 function retryReason({ key, status }: IdeaBoardError): 'refused' | 'failed' | undefined {
   if (status === 429 || key === 'idempotency_key_in_use') return 'refused';
-  // A gateway answers 502 or 504 if it cannot reach the server.
+  // Includes 502 and 504, because a gateway answers with them if it cannot reach the server.
   if (status === 500 || status === 502 || status === 503 || status === 504) return 'failed';
   return key === 'connection_failed' || key === 'timed_out' ? 'failed' : undefined;
 }

@@ -2,8 +2,8 @@
 const version = '1.0.0';
 
 /**
- * Returns the User-Agent of the SDK. Returns undefined in a browser, which has its own User-Agent. In a browser, the
- * server must also allow each header that a page adds (CORS).
+ * Returns the User-Agent of the SDK. In a browser, returns undefined: the browser sends its own User-Agent, and a
+ * server must allow each additional header of a web page (CORS).
  */
 export function userAgent(): string | undefined {
   const { navigator } = globalThis as { navigator?: { userAgent?: string } };

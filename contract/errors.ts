@@ -245,7 +245,10 @@ export function meaningOf(key: ErrorKey, meanings: ErrorMeanings = {}): string {
   return meanings[key] ?? errors[key].meaning;
 }
 
-/** The meanings of error keys on the routes for merging, which concern two ideas. */
+/**
+ * The meanings of error keys on the routes for merging. These routes concern two ideas, so each meaning says which of
+ * the two ideas it is about.
+ */
 export const mergeMeanings = {
   idea_not_published: 'The idea or the target awaits approval.',
   idea_already_merged: 'The idea or the target is already merged into another idea.',

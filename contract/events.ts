@@ -57,7 +57,10 @@ const about = {
 const { id, slug, name } = boardExample;
 const actorExample = { ...people.ada, token_id: 5 };
 
-/** The parts that differ between the examples of events. The board and the actor are the same in all examples. */
+/**
+ * The parts of an example event that differ from the other example events. The board and the actor are the same in all
+ * examples.
+ */
 interface ExampleParts {
   idea: Idea;
   /** The time of the event, if it is not the time when the idea was last changed. */
@@ -112,7 +115,7 @@ function withoutText({ author: _, body: __, updated_at: ___, ...comment }: z.inf
   return comment;
 }
 
-/** The schemas of the webhook bodies, by the type of the event (specification: Events). */
+/** The schemas of the webhook bodies, by the type of the event. */
 export const events = {
   'idea.created': event(
     'idea.created',

@@ -23,8 +23,8 @@ const onLines = (value: string) => withoutControl(value.replace(/[\v\f]/g, '\n')
 const onOneLine = (value: string) => withoutControl(value.replace(/\r\n|[\t\n\v\f\r\u0085\u2028\u2029]/g, ' '));
 
 /**
- * Control characters without NUL, line breaks and tabs. They have no use in text. A terminal may execute them, and JSON
- * writes six characters for most of those below U+0020.
+ * Control characters except NUL, line breaks and tabs. Text does not need them. A terminal may execute them, and JSON
+ * escapes most of them with six characters.
  */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: withoutControl replaces these characters.
 const control = /[\u0001-\u0008\u000e-\u001f\u007f-\u0084\u0086-\u009f]/g;
@@ -62,7 +62,7 @@ export const Timestamp = z
  */
 const years = { first: 1970, last: 9999 };
 
-/** A schema for a timestamp in a request. It accepts every notation of RFC 3339, and compares milliseconds. */
+/** A schema for a timestamp in a request, in any notation of RFC 3339. */
 export const GivenTimestamp = z.iso
   .datetime({
     offset: true,

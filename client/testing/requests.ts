@@ -123,7 +123,7 @@ async function validate(
 }
 
 function fingerprintOf({ query, ...others }: Omit<ValidRequest, 'token' | 'signal'>): string {
-  // The test server has one board, so a request may name the board or omit it.
+  // Ignores the board, because the test server has only one board. A request may name this board or omit it.
   return JSON.stringify([others, { ...query, board: undefined }]);
 }
 

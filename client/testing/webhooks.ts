@@ -183,7 +183,8 @@ export class Webhooks {
     const { webhook } = stored;
     const before = structuredClone(delivery);
     this.#deliveries.post(event, delivery.event_id, {
-      // The webhook may have another URL or secret when the attempt begins, or may be disabled or deleted.
+      // Reads the state of the webhook only when the attempt begins. Until then, somebody may change its URL or secret,
+      // disable it or delete it.
       target: () => ({ url: webhook.url, secret: secretsOf(stored) }),
       isDue: () => delivery.state === 'pending' && this.#webhooks.includes(stored),
       done: (status, attemptedAt) => {

@@ -6,7 +6,7 @@ import type { contract, OperationId } from '../index.ts';
 import { tallyExamples } from '../votes.ts';
 import type { Json } from './json-schema.ts';
 
-/** Examples by their names. The document's components have the same names. */
+/** Examples by name. In the components of the OpenAPI document, the examples have the same names. */
 type Examples<T = unknown> = Record<string, { summary: string; value: T }>;
 
 type Responses<Op extends OperationId> = (typeof contract)[Op] extends { responses: infer R } ? R : never;

@@ -53,7 +53,10 @@ export const headers = {
   },
 };
 
-/** Returns examples of a rate limit header after a second read and a second write, halfway through the time window. */
+/**
+ * Returns two examples of a rate limit header: after the token's second read, and after its second write. Both are sent
+ * halfway through the time window.
+ */
 function byBucket(sentFor: (name: string, bucket: { limit: number; windowSeconds: number }) => string | number) {
   const { 'apitoken:read': read, 'apitoken:write': write } = buckets;
   return {

@@ -17,7 +17,7 @@ export function toJsonSchema(schema: unknown, io: 'input' | 'output'): Json | nu
         for (const key of Object.keys(jsonSchema)) delete jsonSchema[key];
         Object.assign(jsonSchema, openapi, description && { description });
       }
-      // Zod omits the examples of a transformed input. They show values that a client sends, so they are added here.
+      // Adds the examples of a transformed input, which Zod omits. They show values that a client sends.
       if (examples) jsonSchema.examples = examples as unknown[];
       // z.int() gives every integer the bounds of a double. This code removes the bounds, because they do not help a
       // reader.

@@ -28,7 +28,7 @@ export interface LoadResult {
 answerCalls(runLoad);
 
 async function runLoad({ baseUrl, scenario, targets, seconds }: LoadOrder): Promise<LoadResult> {
-  // The types of autocannon do not say that the promise also emits events.
+  // Needs a type assertion, because the types of autocannon do not say that the promise also emits events.
   const run = autocannon({
     url: baseUrl,
     connections,

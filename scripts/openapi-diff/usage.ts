@@ -117,7 +117,7 @@ export function judgeByUsage(difference: Difference, { from, isComplete, uses }:
 
 /**
  * Returns a function that finds the uses of an operation. The comparison may have moved a part of the server's URL into
- * the path of the operation, so its path may begin with more segments than the path in the usage.
+ * the operation's path. So this path may begin with more segments than the path in the usage document.
  */
 function findUses(uses: readonly Use[]): (operation: string) => Use[] {
   const known = new Map<string, Use[]>();

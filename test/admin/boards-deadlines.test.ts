@@ -141,7 +141,8 @@ describe('the deadlines of a board', () => {
     const before = await stored();
     const other = { zone: 'America/New_York', voting_close_at: '2026-07-01T09:00', voting_open_at: '2026-06-01T10:00' };
     const looked = await save({ ...other, look: 'yes' });
-    // The person opened the page of this form before they chose the other time zone.
+    // Deletes the cookie with the chosen time zone. The form then comes from a page that the person opened before they
+    // chose the zone.
     visitor.cookies.delete('idea_board_zone');
     const refused = await save(other);
     for (const [answer, status] of [

@@ -167,7 +167,7 @@ describe('the invitation link of an existing user', () => {
     const path = await invited(await emailOf(server, userId));
     expect((await person.post(`${path}/accept`, {})).status).toBe(403);
     expect((await new Visitor(server).post(`${path}/accept`, {})).location).toMatch(/^\/sign-in/);
-    // A user has this e-mail address, so nobody can sign up with it.
+    // A user already has this e-mail address, so nobody else can sign up with it.
     const refused = await signUp(path);
     expect([refused.status, refused.html.includes('Sign in with this address')]).toEqual([409, true]);
     expect(await works(path)).toBe(true);

@@ -144,7 +144,7 @@ test('the result of a read with an etag has the type of the data or of notModifi
     expectTypeOf(await board.get({ etag })).toEqualTypeOf<declared.BoardDetails | NotModified>();
     expectTypeOf(await webhooks.list({}, { etag })).toEqualTypeOf<declared.WebhookList | NotModified>();
     expectTypeOf(await webhooks.get(1, { etag })).toEqualTypeOf<declared.Webhook | NotModified>();
-    // The server sends no ETag with the token.
+    // The response with the token has no ETag, so this method has no option `etag`.
     expectTypeOf<IdeaBoard['token']['get']>().parameter(0).toEqualTypeOf<CallOptions | undefined>();
   };
   expectTypeOf(read).toBeFunction();

@@ -17,7 +17,7 @@ const specified = {
   voting_closed: 423,
 } as const;
 
-/** The error keys that we added for errors without a key in the specification. */
+/** The error keys that the specification does not define. We added them for further errors. */
 const decided = {
   malformed_json: 400,
   bad_request: 400,
@@ -132,7 +132,7 @@ describe.each(Object.entries(contract))('%s', (_operationId, route) => {
       expected.push('board_required', 'board_not_granted', 'insufficient_scope');
       if (metadata.bucket === 'apitoken:write') expected.push('user_blocked', 'malformed_json', 'payload_too_large');
       if (metadata.bucket === 'apitoken:write') expected.push('unsupported_media_type');
-      // A frozen board accepts changes of its webhooks.
+      // A frozen board accepts changes of its webhooks, so `board_frozen` is no error of these operations.
       if (metadata.capability) expected.push('missing_capability');
       else if (metadata.bucket === 'apitoken:write') expected.push('board_frozen');
       if (metadata.grant === 'moderate') expected.push('token_issuer_not_moderator');

@@ -37,8 +37,8 @@ async function record(ideas: number[]) {
 }
 
 /**
- * Starts a worker whose request timeout is longer than the test, so that a hanging endpoint never counts as failing.
- * With the default of `quickMs`, no endpoint counts as slow.
+ * Starts a worker whose request timeout is longer than the test, so that a hanging endpoint never counts as failing. By
+ * default, no endpoint counts as slow, because `quickMs` is longer than the test, too.
  */
 function startPatientWorker(environment: Record<string, string> = {}, quickMs = 600_000) {
   const guard = buildAddressGuard(workerConfig().WEBHOOK_ALLOWED_CIDRS);

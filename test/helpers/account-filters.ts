@@ -30,7 +30,10 @@ export async function findFilterProblems(statement: string, columns: AccountColu
   return finder.problems();
 }
 
-/** Checks an SQL or PL/pgSQL function like findFilterProblems. One parameter of the function must be the account id. */
+/**
+ * Checks the statements of an SQL or PL/pgSQL function as findFilterProblems does. One parameter of the function must
+ * be the account id.
+ */
 export async function findFunctionProblems(definition: string, columns: AccountColumns): Promise<string[]> {
   const [created] = (await parse(definition)).stmts ?? [];
   if (!created?.stmt || !('CreateFunctionStmt' in created.stmt)) throw new Error('This creates no function');

@@ -16,7 +16,10 @@ export function userIn(transaction: Transaction, userId: number, now = new Date(
   return administrationIn(transaction, { audit: silent, actor: { by: 'user', by_user_id: userId }, now });
 }
 
-/** Returns a context for an operation that the user runs. If the user id is null, returns the context unchanged. */
+/**
+ * Returns the context of the same operation, run by this user. If the user id is null, returns the given context
+ * unchanged.
+ */
 export function asUser(admin: Administration, userId: number | null): Administration {
   return userId === null ? admin : { ...admin, by: { by: 'user', by_user_id: userId } };
 }

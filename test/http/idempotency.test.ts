@@ -42,7 +42,7 @@ async function charged(): Promise<number> {
 const isReplayed = (answer: Answer) => answer.headers.get('idempotency-replayed') === 'true';
 const storedKeys = () => server.sql('select path, key, status from idempotency_keys where token_id = $1', [tokenId]);
 
-/** Returns the text of the answer as a repeated request gets it. */
+/** Returns the text of an answer without the secret of a webhook, as a repeated request gets it. */
 const withoutSecret = ({ text }: Answer) => text.replace(/"secret":"whsec_[^"]+"/, '"secret":null');
 
 /** Returns a table that the operation changes. */
@@ -485,7 +485,8 @@ test('if the body of a request arrives after another request with its Idempotenc
   );
   expect([isReplayed(replay), replay.text]).toEqual([true, first?.text]);
   expect(await charged()).toBe(1);
-  // The server must lower the rate limit counter only after the commit, or it would need a second connection.
+  // The server must lower the rate limit counter only after the commit. Before the commit, it would need a second
+  // connection.
   const texts = statements.map(({ text }) => text);
   const refund = texts.findIndex(text => text.startsWith('update "rate_limits" set "count" = "count" - 1'));
   expect(refund).toBeGreaterThan(texts.lastIndexOf('commit'));

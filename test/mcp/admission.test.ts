@@ -320,8 +320,8 @@ describe('a failure of the server or the database', () => {
     const create = (title: string) =>
       callTool(server, { token, name: 'create_idea', args: { title, body: 'B' }, meta });
     await create('Charged once');
-    // If a call repeats an earlier call with the same idempotency key, the server counts it against the token's rate
-    // limit only just before the answer. The trigger makes this counting fail.
+    // A repeated call with the same idempotency key counts against the token's rate limit only just before the answer.
+    // The trigger makes this counting fail.
     await server.sql(`
       create function fail_charge() returns trigger language plpgsql as $$ begin raise 'no charge'; end $$;
       create trigger fail_charge before insert or update on rate_limits for each row

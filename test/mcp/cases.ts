@@ -164,7 +164,7 @@ const asQueue = (given: Given, operation: Operation): Given =>
 /** The operations that need a higher grant with some values of their query. */
 const byQuery = ['listIdeas', 'getIdea'];
 
-/** Makes another user the author of the idea. The comment is by that user anyway. */
+/** Makes another user the author of the idea. The same user is already the author of the comment. */
 const byOther = ({ ideaId, otherUserId }: Scene) => `update ideas set author_id = ${otherUserId} where id = ${ideaId};`;
 const ifUpdatedLongAgo: Condition = {
   given: given => ({ ...given, body: { ...given.body, if_updated_at: '2020-01-01T00:00:00Z' } }),

@@ -19,7 +19,10 @@ if (!tool) throw new Error('There is no get_idea');
 const prefix = 'io.modelcontextprotocol/';
 const client = { name: 'a', version: '1' };
 
-/** Message ids in JSON. JSON.parse changes some of the numbers. */
+/**
+ * Message ids as JSON text. JSON.parse changes some of these numbers, because they are too large or have several
+ * notations.
+ */
 const ids = ['0', '-0', '""', '-9007199254740991', '9007199254740993', '1.5', '1e3', '1e400', '"\\ud800"', '"\\u2028"'];
 const noIds = ['null', 'true', '{}', '[]'];
 

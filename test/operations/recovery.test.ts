@@ -271,7 +271,7 @@ test("if a worker fetches a job and loses PostgreSQL's response, the worker fetc
   onTestFinished(() => proxy.close());
   const other = await startWorkerForTest({ ...db, url: proxy.url }, { environment: workerSettings });
   await expectBeat(db);
-  // get_job is the name of the statement that fetches a job.
+  // The proxy loses a response to get_job, the statement that fetches a job.
   let isLost = false;
   void proxy.loseAnswerTo('get_job').then(() => {
     isLost = true;

@@ -90,8 +90,8 @@ const readShifts = `new Promise(resolve => requestAnimationFrame(() => requestAn
 
 /**
  * Returns a function that opens a page, alternately in English and German. The function fails if parts of the page move
- * while it loads, or if the page has accessibility violations or is wider than the screen, at two widths and in both
- * color schemes.
+ * while it loads. It also fails if the page has accessibility violations or is wider than the screen. It checks two
+ * widths and both color schemes.
  */
 async function pageChecker(page: Page) {
   const [narrow, wide] = screens as [Screen, Screen];

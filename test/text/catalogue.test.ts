@@ -35,7 +35,10 @@ const namedKeys = new Set(
 const beginnings = sources.flatMap(source =>
   [...source.matchAll(/\bt\(\s*`([a-z]\w*\.[\w.]*)\$\{/g)].map(([, key]) => key as string),
 );
-/** The groups of keys from which the code takes a text by the last part of its key, such as `saved`. */
+/**
+ * The groups of keys from which the code chooses a text at run time. The code contains only the last part of the key,
+ * such as `saved`.
+ */
 const groups = new Set(
   sources.flatMap(source => [...source.matchAll(/\btextKeysIn\('([\w.]+)'\)/g)].map(([, group]) => group)),
 );

@@ -115,8 +115,8 @@ const restRules = {
 } as const;
 
 /**
- * Reports a difference that has no rule of its own. It is safe if every value of the sender's schema is also a value of
- * the receiver's schema.
+ * Reports a difference that has no rule of its own. The difference is safe if every value of the sender's schema is
+ * also a value of the receiver's schema.
  */
 export function reportRest(pair: SchemaPair, isSafe: boolean, place?: Place): void {
   const [rule, what] = restRules[pair.direction][isSafe ? 'safe' : 'unsafe'];

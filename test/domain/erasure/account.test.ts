@@ -113,7 +113,7 @@ describe('an erased account', () => {
   });
 
   test('the erasure of an account does not change other accounts or any user', async () => {
-    // The server may have written the usage of tokens in the meantime.
+    // Leaves out the usage of tokens, because the server writes it at any time.
     const rows = await rowsOf(populated.other.accountId);
     expect({ ...rows, token_usage: [] }).toEqual({ ...before[0], token_usage: [] });
     expect(await server.sql('select * from users order by id')).toEqual(users);

@@ -130,7 +130,7 @@ describe('the list of tables in docs/erasure.md', () => {
       world.accountId,
       other.ownerId,
     ]);
-    // The erasure of the person has removed the networks of their votes.
+    // Inserts networks of votes again, because the earlier erasure of the person has removed them.
     await server.sql(
       `insert into vote_networks (account_id, idea_id, voter_id, network, expires_at)
       select account_id, idea_id, voter_id, $2, now() from votes where account_id = $1`,
