@@ -18,7 +18,7 @@ export interface ResponseCache {
 
 const defaultMaxCharacters = 10_000_000;
 
-/** A cache in memory. When it is full, it removes the responses that were not used for the longest time. */
+/** A cache in memory. When it is full, it removes the least recently used responses. */
 export class MemoryCache implements ResponseCache {
   readonly #responses = new Map<string, CachedResponse>();
   readonly #maxCharacters: number;
@@ -40,7 +40,7 @@ export class MemoryCache implements ResponseCache {
     this.#remove(key);
     this.#add(key, response);
     // A Map lists its keys in the order of their insertion, and `get` inserts a used response again. So the first key
-    // belongs to the response that was not used for the longest time.
+    // belongs to the least recently used response.
     for (const oldest of this.#responses.keys()) {
       if (this.#characters <= this.#maxCharacters) break;
       this.#remove(oldest);

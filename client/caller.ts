@@ -187,8 +187,9 @@ function resolveLimits(...given: Limits[]): ResolvedLimits {
 }
 
 /**
- * Checks and returns the base URL of all requests. It must not have credentials, because fetch rejects them. It must
- * not have a query or a fragment, because the path of a request would become part of them.
+ * Checks and returns the base URL of all requests. The base URL must not contain credentials, because fetch rejects a
+ * URL with credentials. It must not contain a query or a fragment, because the path of each request is appended to the
+ * base URL.
  */
 function addressOf(baseUrl: unknown): string {
   try {

@@ -54,8 +54,8 @@ const marginSeconds = 5;
  */
 const pauseMs = 1_000;
 /**
- * The first and the longest delay before another call, if a call failed with all its retries. Each delay is twice the
- * previous one.
+ * The first and the longest delay before another call, if a call failed with all its retries. Each delay is twice as
+ * long as the previous delay.
  */
 const firstDelayMs = 1_000;
 const longestDelayMs = 30_000;

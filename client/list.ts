@@ -14,7 +14,10 @@ interface Position {
   cursor?: string | undefined;
 }
 
-/** The maximum page size of the server. The largest pages need the fewest requests. */
+/**
+ * The maximum page size of the server. An iteration over a list uses this page size by default, so that it needs few
+ * requests.
+ */
 const largestPage = 100;
 
 /**

@@ -3,8 +3,8 @@ import type { defaultLimits } from './options.ts';
 import type { PreparedRequest } from './request.ts';
 
 /**
- * The first and the longest delay if the response has no Retry-After header. Each delay is twice as long as the one
- * before, and is then shortened by a random time.
+ * The first and the longest delay if the response has no Retry-After header. Each delay is twice as long as the
+ * previous delay. Each delay is then shortened by a random time, by half at most.
  */
 const firstBackoffMs = 500;
 const longestBackoffMs = 8_000;
@@ -31,8 +31,8 @@ export function retryDelayMs(error: IdeaBoardError, context: RetryContext): numb
   const { limits, budget, request, leftMs, random } = context;
   const reason = retryReason(error);
   if (!reason || error.attempts > limits.maxRetries) return undefined;
-  // The server has not executed a request that it refused. It may have executed a request that failed, so the client
-  // retries a failed request only if it is repeatable.
+  // `refused` means that the server has not executed the request. After `failed`, the server may have executed the
+  // request, so the client retries only a repeatable request.
   if (reason === 'failed' && !request.isRepeatable) return undefined;
   const delayMs = error.retryAfterMs
     ? error.retryAfterMs + random() * jitterMs

@@ -10,7 +10,10 @@ export const Grant = z.enum(grants).meta({
 });
 export type Grant = z.infer<typeof Grant>;
 
-/** The capabilities that a token can have in addition to its grants. An admin chooses them for a new token. */
+/**
+ * The capabilities that a token can have in addition to its grants. An owner or admin chooses the capabilities when
+ * they create the token.
+ */
 export const capabilities = ['manage_webhooks'] as const;
 
 export const Capability = z.enum(capabilities).meta({

@@ -117,7 +117,8 @@ export const ideaExamples = {
   },
   duplicate,
   merged: { ...duplicate, merged_into_id: discussed.id, updated_at: '2026-03-17T15:40:05.117Z' },
-  // The duplicate has four voters. One of them has also voted for the target and counts only once.
+  // The duplicate has four voters. One of these voters has also voted for the target, so the target gets only three
+  // more votes.
   mergedInto: { ...discussed, score: 20, up_count: 22 },
   unmerged: { ...duplicate, updated_at: '2026-03-17T16:02:59.430Z' },
 } satisfies Record<string, Idea>;

@@ -47,7 +47,7 @@ export const maxPendingCounted = 1_000;
 export const defaultOverlapHours = 24;
 export const maxOverlapHours = 24 * 30;
 
-/** The author of an idea or a comment may edit or delete it for this number of minutes after its creation. */
+/** An author may edit or delete their idea or comment for this number of minutes after its creation. */
 export const changeMinutes = 15;
 
 /** The length of the excerpt of an idea's body, in code points. */

@@ -45,7 +45,7 @@ interface Uses {
   sdk: string;
 }
 
-/** The metadata of a route in ts-rest. The server needs these properties before it reads the body of a request. */
+/** The metadata of a route in ts-rest. The server uses the metadata before it reads the body of a request. */
 export type RouteMetadata = {
   /** The tag of the operation in the OpenAPI document. */
   tag: 'Board' | 'Ideas' | 'Comments' | 'Votes' | 'Events' | 'Moderation' | 'Webhooks' | 'Token' | 'Tools' | 'Probes';
@@ -68,7 +68,7 @@ export type RouteMetadata = {
       grantByQuery?: GrantByQuery;
       /** The capability that the token needs besides the grant. */
       capability?: Capability;
-      /** The meanings of error keys on this route, if they differ from the usual ones. */
+      /** The meanings of error keys on this route, if they differ from the usual meanings. */
       meanings?: ErrorMeanings;
     } & Uses)
 );

@@ -2,8 +2,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 
 /**
- * A row of RULES.md: a rule and its tests. A test is given by its file, the titles of its describe blocks, and its own
- * title.
+ * A row of RULES.md: a rule and its tests. Each test has a file, the titles of its describe blocks, and its own title.
  */
 interface Rule {
   id: string;

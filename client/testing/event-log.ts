@@ -24,8 +24,8 @@ export class EventLog {
   }
 
   /**
-   * Lists the events after a cursor. If there are none and the query has `wait`, waits for an event until the signal
-   * aborts.
+   * Lists the events after a cursor. If there are no such events and the query has `wait`, waits for an event until the
+   * signal aborts.
    */
   async list(query: Query, token: TestToken, signal: AbortSignal): Promise<EventList> {
     const start = query.after === 'now' ? this.#events.length : positionOf(query.after);

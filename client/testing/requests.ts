@@ -138,7 +138,7 @@ function runOnce(
   if (first && first.fingerprint !== fingerprint) throw new Refusal('idempotency_key_reused');
   if (first) return { ...first.answer, headers: { ...first.answer.headers, 'idempotency-replayed': 'true' } };
   const answer = run();
-  // Copies the answer, because later requests change the ideas and the board in it.
+  // Copies the answer, because it contains the stored ideas and the stored board. Later requests change these objects.
   const stored = structuredClone(answer);
   // A repeated request gets no secret.
   if (stored.body instanceof Object && 'secret' in stored.body) stored.body.secret = null;

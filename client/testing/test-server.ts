@@ -68,7 +68,7 @@ export async function startTestServer({ board = {}, port = 0 }: TestServerOption
   const log = new EventLog();
   const state = new BoardState(board, baseUrl, event => {
     const id = newEventId();
-    // Copies the event, because the tags of the idea in it change later.
+    // Copies the event, because it contains the stored tags of the idea. Later requests change these tags.
     log.add({ id, event: structuredClone(event) });
     webhooks.send(structuredClone(event), id);
   });

@@ -10,8 +10,7 @@ export interface CodeSample {
 }
 
 /**
- * The query parameters that the samples contain although the contract declares them as optional. A request without any
- * of them would be invalid.
+ * Optional query parameters that the samples must contain. A request without any of these parameters would be invalid.
  */
 const neededParameters: { [Op in OperationId]?: readonly string[] } = { findSimilarIdeas: ['title'] };
 

@@ -54,23 +54,29 @@ const requests: { [Op in OperationId]?: Examples } = {
   },
 };
 
-/** Adds the examples of an operation's successful response to the components. Returns references to them. */
+/**
+ * Adds the examples of an operation's successful response to the components of the OpenAPI document. Returns references
+ * to these examples.
+ */
 export function resultExamples(operationId: OperationId, schema: z.ZodType, components: Json): Json {
   return refer(results[operationId] ?? exampleOf(schema), components);
 }
 
-/** Adds the examples of an operation's request body to the components. Returns references to them. */
+/**
+ * Adds the examples of an operation's request body to the components of the OpenAPI document. Returns references to
+ * these examples.
+ */
 export function requestExamples(operationId: OperationId, schema: z.ZodType, components: Json): Json {
   return refer(requests[operationId] ?? exampleOf(schema), components);
 }
 
-/** Returns the example of a schema. Its name is the title of the schema. */
+/** Returns the example of a schema. The title of the schema is the name of the example. */
 export function exampleOf(schema: z.ZodType): Examples {
   const { title = '', description = '', examples = [] } = z.globalRegistry.get(schema) ?? {};
   return { [title]: { summary: description, value: (examples as unknown[])[0] } };
 }
 
-/** Adds examples to the components. Returns references to them. */
+/** Adds examples to the components of the OpenAPI document. Returns references to these examples. */
 export function refer(examples: Examples, components: Json): Json {
   for (const [name, example] of Object.entries(examples)) {
     components[name] ??= example;

@@ -34,8 +34,8 @@ const endpoints = 4;
 const ideas = 256;
 
 /**
- * Measures the rate and the delay of webhook deliveries. Compares them with two minimal workers ("floors"), which only
- * send the same HTTP requests.
+ * Measures the rate and the delay of webhook deliveries. Compares our worker with two minimal workers ("floors"), which
+ * only send the same HTTP requests.
  */
 export async function run(stage: Stage, options: Options): Promise<boolean> {
   const results = await measure(stage, options);

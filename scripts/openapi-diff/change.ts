@@ -9,7 +9,7 @@ export interface Change {
   action: string;
   /** The affected places in a stable order. Empty if the change affects no operation. */
   places: Place[];
-  /** The reason why the accept file accepts the change. Undefined if it does not. */
+  /** The reason why the accept file accepts the change. Undefined if the accept file does not accept it. */
   accepted?: string;
   /** The clients that the change affects. Undefined without a usage document, or if the usage document does not say. */
   affected?: Affected;

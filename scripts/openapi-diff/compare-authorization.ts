@@ -32,7 +32,10 @@ function named(value: Json | undefined): string {
   return value === undefined ? 'none' : quote(String(value));
 }
 
-/** The token grants that `x-grant` may require, the lowest first. No token has an unknown grant. */
+/**
+ * The token grants that `x-grant` may require, the lowest first. An unknown grant counts as the highest grant, because
+ * no token has it.
+ */
 const grants: readonly (Json | undefined)[] = [undefined, 'read', 'write', 'moderate'];
 
 function compareGrants(grant: Part, subject: string): void {

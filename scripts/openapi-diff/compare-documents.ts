@@ -16,9 +16,12 @@ export interface Difference {
   base: string;
   head: string;
   counts: Record<Level, number>;
-  /** The number of changes that the accept file accepts. `counts` does not include them. */
+  /** The number of changes that the accept file accepts. `counts` does not include these changes. */
   accepted: number;
-  /** The number of breaking and risky changes that affect no client of the usage document. They are not in `counts`. */
+  /**
+   * The number of breaking and risky changes that affect no client of the usage document. `counts` does not include
+   * these changes.
+   */
   unused: number;
   /** The number of changed descriptions, summaries, titles, examples and tags. Clients do not depend on them. */
   descriptions: number;
@@ -43,8 +46,8 @@ export function compareDocuments(oldDocument: OpenApiDocument, newDocument: Open
 }
 
 /**
- * Compares the names of schemas. Generated clients use them as type names, although requests and responses do not
- * contain them.
+ * Compares the names of schemas. Requests and responses do not contain these names, but generated clients use them as
+ * type names.
  */
 function compareSchemaNames(root: Part): void {
   const { base, head } = root.comparison.schemas.response;

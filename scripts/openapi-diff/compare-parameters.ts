@@ -43,8 +43,8 @@ export function compareParameters(operation: Part, items: Part, paths: readonly 
     const definition = follow(exists(listed.base) ? listed.base : listed.head);
     const kind = textOf(definition, 'in') ?? '';
     const where = `${kind} parameter ${textOf(definition, 'name') ?? ''}`;
-    // If a path loses a parameter, it is a different path, and another rule has already reported the change. But the
-    // requests of a webhook have no path.
+    // Does not report added and removed path parameters of requests. A path with other parameters is a different path,
+    // and another rule has already reported it. The requests of a webhook have no path.
     const turns = isReceived ? turnsOfWebhooks : kind === 'path' ? {} : turnsOfRequests;
     compareParameter({ ...listed, where }, turns, `the ${where}`, kind, isReceived ? 'response' : 'request');
   }

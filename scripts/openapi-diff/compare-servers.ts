@@ -121,8 +121,9 @@ export function withoutNames(template: string): string {
 }
 
 /**
- * Moves the path of the server URLs into the paths if it differs between the documents. A request has the same URL if the
- * server is `https://example.com/v1` and the path is `/ideas`, or if the path is `/v1/ideas`.
+ * If the path of the server URLs differs between the documents, moves this path from the server URLs into the paths of
+ * the operations. For example, the server `https://example.com/v1` with the path `/ideas` and the server
+ * `https://example.com` with the path `/v1/ideas` give the same URL.
  */
 export function alignPrefixes(base: OpenApiDocument, head: OpenApiDocument): [OpenApiDocument, OpenApiDocument] {
   const [had, has] = [prefixOf(base), prefixOf(head)];
@@ -141,7 +142,10 @@ function pathsOf(document: OpenApiDocument): [string, Located][] {
   return childrenOf(childOf(rootOf(document), 'paths'));
 }
 
-/** Returns the path that all server URLs share. Returns undefined if they differ or depend on the operation. */
+/**
+ * Returns the path that all server URLs share. Returns undefined if the server URLs have different paths, or if a path
+ * or an operation has its own servers.
+ */
 function prefixOf(document: OpenApiDocument): string | undefined {
   const items = pathsOf(document).map(([, item]) => item);
   const nodes = [...items, ...items.flatMap(item => childrenOf(item).map(([, operation]) => operation))];

@@ -42,7 +42,7 @@ export function isInBoth({ base, head }: Part): boolean {
   return exists(base) && exists(head);
 }
 
-/** Applies a function to both documents, such as `textOf`. */
+/** Applies a function, such as `textOf`, to a part in both documents. */
 export function both<Value>({ base, head }: Part, read: (node: Located) => Value): [was: Value, is: Value] {
   return [read(base), read(head)];
 }

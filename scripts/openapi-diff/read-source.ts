@@ -61,7 +61,9 @@ function parseHeader(text: string): [name: string, value: string] {
   return [name, value];
 }
 
-/** Removes passwords and tokens from a URL, because they must not appear in the log of a CI system. */
+/**
+ * Removes passwords and tokens from a URL. The URL may appear in the log of a CI system, where nobody may read secrets.
+ */
 function withoutSecrets(url: string): string {
   if (!URL.canParse(url)) return url;
   const { origin, pathname } = new URL(url);

@@ -106,7 +106,7 @@ export function judgeByUsage(difference: Difference, { from, isComplete, uses }:
       .sort(byFirst)
       .reverse();
     const clients = latestFirst.map(([, client]) => client);
-    // Sorts the places, because the output for people shows only the first ones.
+    // Puts the places with the most clients first, because the output for people shows only the first few places.
     places.sort((a, b) => (b.clients ?? 0) - (a.clients ?? 0));
     return { ...change, places, affected: { clients, lastUsedAt: latestFirst[0]?.[0], since: from } };
   };
@@ -158,7 +158,10 @@ function isAffected({ parameters, fields }: Use, rule: RuleId, { where, field }:
   return fields?.some(one => isWithin(one, named) || isWithin(named, one)) ?? true;
 }
 
-/** Whether a path such as `tags[].name` is the same as, or leads into, a path such as `tags`. */
+/**
+ * Whether the inner path is equal to the outer path, or leads into the value at the outer path. For example,
+ * `tags[].name` is within `tags`.
+ */
 function isWithin(inner: string, outer: string): boolean {
   return inner === outer || inner.startsWith(`${outer}.`) || inner.startsWith(`${outer}[`);
 }

@@ -30,9 +30,9 @@ const patienceMs = 120_000;
 const sampleIntervalMs = 2_000;
 
 /**
- * Runs programs that create ideas and programs that follow the events, while servers and PostgreSQL are killed at
- * random. Each follower must get every committed event exactly once. It may get an event again only if it crashed
- * before it saved the cursor of the event.
+ * Runs programs that create ideas and programs ("followers") that follow the events, while servers and PostgreSQL are
+ * killed at random. Each follower must get every committed event exactly once. If a follower crashed before it saved
+ * the cursor of an event, it may get this event again.
  */
 export async function runEventsSoak(
   minutes: number,

@@ -250,7 +250,7 @@ describe('the list of tokens', () => {
       [world.accountId, world.ownerId],
     );
     for (let made = 0; made < 30; made++) await issueToken(server, world, 'read', { name: 'W'.repeat(100) });
-    // This token is the newest one, but the list shows it last because it is revoked.
+    // This revoked token is the newest token. The list still shows it last, because revoked tokens come last.
     const { id: over } = await issueToken(server, world, 'read', { name: 'Over' });
     await server.sql('update api_tokens set revoked_at = now() where id = $1', [over]);
     const first = await visitor.get('/admin/tokens');

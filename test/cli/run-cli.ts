@@ -81,8 +81,8 @@ async function runResident(command: Command): Promise<CliResult> {
 }
 
 /**
- * Returns the shared process that runs CLI commands. It ends with the test process, and the test process does not wait
- * for it.
+ * Returns the shared process that runs CLI commands. The shared process ends together with the test process, which does
+ * not wait for it.
  */
 function residentCli(): ChildProcess {
   if (resident?.connected) return resident;

@@ -36,7 +36,7 @@ beforeAll(async () => {
 
 afterAll(() => rm(copy, { recursive: true }));
 
-/** Returns the files and their direct and indirect imports within the repository. */
+/** Returns the given files and all files in the repository that they import, directly or indirectly. */
 async function importedBy(files: readonly string[]): Promise<Set<string>> {
   const found = new Set(files);
   // The loop also visits the paths that are added to the set while it runs.

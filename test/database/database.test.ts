@@ -266,8 +266,8 @@ describe('a transaction', () => {
         await transaction.query(renameTag, { tagId: tags[second] ?? 0, name: `${name} ${second}` });
       });
     await Promise.all([rename(0, 1, 'A'), rename(1, 0, 'B')]);
-    // If the canceled transaction locks its first row again before the other transaction ends, it is canceled again. So
-    // it may run more than twice.
+    // The canceled transaction starts again. If it locks its first row before the other transaction ends, it is
+    // canceled again. So it may run more than twice.
     expect(runs).toBeGreaterThanOrEqual(3);
     const rows = await db.sql<{ name: string }>('select name from tags where id = any($1) order by id', [tags]);
     // The canceled transaction commits last, so both tags have the name from that transaction.

@@ -47,7 +47,10 @@ function startPatientWorker(environment: Record<string, string> = {}, quickMs = 
   return startWorkerForTest(db, { requests, environment, timing: { stopPatienceMs: 300 } });
 }
 
-/** Makes a receiver hold back its responses. The returned function sends them, and later requests get 204. */
+/**
+ * Makes a receiver hold back its responses. The returned function sends the held responses. From then on, the receiver
+ * answers 204 at once.
+ */
 function hold(receiver: Receiver): () => void {
   const held: ServerResponse[] = [];
   receiver.respondWith(response => held.push(response));

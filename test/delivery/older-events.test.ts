@@ -77,7 +77,7 @@ const store = (data: object | null, body: object) =>
 /** The lane (delivery queue) of the event, which the SQL function record_event computes from the idea's id. */
 const laneOfEvent = () => event.body.data.idea.id % 8;
 
-/** Adds the urls of the ideas to the data of an event. The database does not store them. */
+/** Adds the urls of the ideas to the data of an event, because the database does not store these urls. */
 function withUrls({ idea, target, ...data }: (typeof event)['body']['data']) {
   const withUrl = (one: { id: number }) => ({
     ...one,

@@ -563,7 +563,7 @@ describe('the recipients and the order of webhook deliveries', () => {
     receiver.respondWith(response => setTimeout(() => response.writeHead(204).end(), Math.random() * 15));
     await startWorkerForTest(server);
     await startWorkerForTest(server);
-    // This transaction begins before all requests, but records its event after them.
+    // This transaction begins before all requests, but records its event only after the requests.
     const late = await connect(server.url);
     await late.query('begin');
     await late.query('select now()');

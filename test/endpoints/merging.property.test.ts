@@ -161,7 +161,7 @@ function send(one: Command, ids: number[]): Promise<Answer> {
   return request(server, path, { token: tokens[moderator], ...json });
 }
 
-/** Reads the ideas with the token of each voter. Returns for each idea the states that the voters see. */
+/** Reads the ideas with the token of each voter. Returns the states of each idea, one for each voter. */
 async function readAll(ids: number[]): Promise<IdeaState[][]> {
   const read = async (token: string): Promise<IdeaState[]> => {
     const { body } = await rawRequest(server, 'GET', `/api/v1/ideas?ids=${ids}`, { token });

@@ -11,7 +11,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 export interface Balancer {
   /** The URL of the balancer: http://127.0.0.1:<port> */
   url: string;
-  /** Adds a server. The server gets requests as soon as it is ready. */
+  /** Adds a server to the balancer. The balancer sends requests to the server when the server is ready. */
   add(baseUrl: string): void;
   remove(baseUrl: string): void;
   /** Resolves when exactly `count` servers are ready. */

@@ -29,7 +29,7 @@ export interface TokenInput {
 
 let count = 0;
 
-/** Signs a token as the application around an embedded board does. By default it is valid for two minutes. */
+/** Signs a token as the application around an embedded board does. By default, the token is valid for two minutes. */
 export function signToken(
   { config, dependencies }: Pick<TestServer, 'config' | 'dependencies'>,
   secret: string,

@@ -90,7 +90,8 @@ async function runOnPool(pgPool: pg.Pool, taskList: TaskList): Promise<FailedJob
   for (;;) {
     const { due, ending } = await countJobs(pgPool);
     if (due + ending === 0) return failed;
-    // Graphile Worker marks a job as finished shortly after its run. Until then the job blocks its queue.
+    // Graphile Worker marks a job as finished shortly after the job's run. Until it is marked, the job blocks its
+    // queue.
     if (due === 0) continue;
     await runOnce({
       pgPool,

@@ -34,7 +34,10 @@ export async function lintWithSpectral(file: string): Promise<Finding[]> {
   return findings.map(({ code, path }) => ({ rule: code, path: path.join('.') }));
 }
 
-/** Runs a linter and returns its output. A linter also exits with an error status if it only found problems. */
+/**
+ * Runs a linter and returns its output. Ignores the exit status, because a linter also exits with an error status if it
+ * found problems.
+ */
 function run(args: string[]): Promise<string> {
   const env = { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' };
   return new Promise((resolve, reject) => {

@@ -149,7 +149,9 @@ export interface ArrangedRequest {
   json?: Record<string, unknown>;
 }
 
-/** Returns a valid request of an operation. If the operation writes, the request has an effect when it is sent first. */
+/**
+ * Returns a valid request of an operation. A write request has an effect at least when it is sent for the first time.
+ */
 export function requestOf(
   { id, method, path }: Pick<ApiOperation, 'id' | 'method' | 'path'>,
   targets: Targets,

@@ -4,7 +4,8 @@ import type { FastifyInstance, RouteOptions } from 'fastify';
 /** Starts a server. Returns the result of `start` and the routes that the server registers. */
 export async function collectRoutes<T>(start: () => Promise<T>): Promise<{ started: T; routes: RouteOptions[] }> {
   const routes: RouteOptions[] = [];
-  // Fastify publishes each instance before the first route of the instance, so the hook sees all routes.
+  // Fastify publishes each instance on this diagnostics channel before it registers the first route of the instance. So
+  // the hook sees all routes.
   const collect = (message: unknown) => {
     const { fastify } = message as { fastify: FastifyInstance };
     fastify.addHook('onRoute', route => {

@@ -83,8 +83,8 @@ export class VoteModel {
   }
 
   /**
-   * A direct vote on the idea counts first, even a withdrawn one. Otherwise the voter's vote on the idea that was
-   * merged first counts.
+   * Returns the vote that counts. A direct vote on the idea has precedence, even if it was withdrawn. Without a direct
+   * vote, the voter's vote on the idea that was merged first counts.
    */
   private voteOf(idea: number, voter: number): VoteWord {
     const own = this.ownOf(idea).get(voter);

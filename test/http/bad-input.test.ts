@@ -284,8 +284,8 @@ const badFields: Record<string, Record<string, [string, string][]>> = {
   commentOnIdea: { body: [...notText, ['501 characters', JSON.stringify('x'.repeat(501))]] },
   setIdeaStatus: {
     status: [
-      // Leaves out the empty text and white space. They pass the schema, and only the board's status registry rejects
-      // them.
+      // Leaves out the empty text and white space, because they pass the schema. Only the board's status registry
+      // rejects them.
       ...notText.filter(([what]) => what !== 'nothing' && what !== 'white space'),
       ['51 characters', JSON.stringify('x'.repeat(51))],
     ],

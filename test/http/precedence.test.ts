@@ -54,7 +54,7 @@ async function exhaust(key: string, count: number, windowMs: number) {
 
 interface Condition {
   /**
-   * The position of the error in the order of the server's checks. Of two errors, the server reports the one with the
+   * The position of the error in the order of the server's checks. Of two errors, the server reports the error with the
    * lower rank.
    */
   rank: number;

@@ -158,7 +158,7 @@ describe('aborted requests', () => {
       expect(reported).toEqual([]);
       const counted = await metrics.write(server.dependencies.database);
       expect(counted.text).not.toMatch(/idea_board_http_requests_total\{[^}]*status="5/);
-      // The server may count the request against the rate limit only after it has written the log line.
+      // Waits, because the server may count the request against the rate limit only after it has written the log line.
       const charged = async () =>
         await db.sql(`select sum(count)::int as count from rate_limits where key like 'ip:%'`);
       await expect.poll(charged).toEqual([{ count: times }]);

@@ -161,7 +161,7 @@ const ofStatuses = (assignment: string) => ({
 const asQueue = (given: Given, operation: Operation): Given =>
   operation.id === 'listIdeas' ? { ...given, query: { moderation_state: 'pending' } } : given;
 
-/** The operations that need a higher grant with some values of their query. */
+/** The operations that need a higher grant for some query parameters, or for some of their values. */
 const byQuery = ['listIdeas', 'getIdea'];
 
 /** Makes another user the author of the idea. The same user is already the author of the comment. */
@@ -302,7 +302,7 @@ const conditions: { [Key in ErrorKey]?: Condition } = {
   },
 };
 
-/** For each operation with a body: fields that replace those of the usual test body and give a second valid body. */
+/** For each operation with a body: the fields that turn the usual test body into a second valid body. */
 const otherBodies: Record<string, (targets: Targets) => Record<string, unknown>> = {
   createIdea: () => ({ title: 'Another title' }),
   voteIdea: () => ({ value: 'down' }),

@@ -26,8 +26,8 @@ const dying = `
   end $$;`;
 
 /**
- * Hides four tables. Every operation on a board reads one of them. The check of the token, which comes before the
- * operation, reads none of them.
+ * Hides four tables. Every operation on a board reads at least one of these tables. The check of the token, which comes
+ * before the operation, reads none of them.
  */
 const tables = ['ideas', 'statuses', 'event_positions', 'webhook_endpoints'];
 const hidden = tables.map(name => `alter table ${name} rename to hidden_${name};`).join(' ');

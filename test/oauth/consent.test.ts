@@ -307,7 +307,8 @@ describe('the person who consents', () => {
       ...levelFields({ [world.boardId]: 'read' }),
     };
     expect((await victim.post(page, fields)).status).toBe(404);
-    // After a second authorization request, the browser has no valid cookie for the first one.
+    // After a second authorization request, the browser no longer has a valid cookie for the first authorization
+    // request.
     const later = await program.ask(visitor);
     expect([(await visitor.get(later)).status, (await visitor.get(page)).status]).toEqual([200, 404]);
     // A forged cookie does not work, and another browser cannot complete the authorization request.

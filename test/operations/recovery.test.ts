@@ -14,7 +14,7 @@ import { startServer, startServerForTest, type TestServer } from '../helpers/ser
 import { eventually } from '../helpers/webhooks.ts';
 import { startTestWorker, startWorkerForTest } from '../helpers/worker.ts';
 
-// The timeouts are short, because the tests wait for them.
+// The timeouts are short, because the tests wait until they expire.
 const timeoutMs = 800;
 const workerSettings = {
   LOG_LEVEL: 'warn',
@@ -155,8 +155,8 @@ test('the server answers 503 while other clients use all connections of PostgreS
     }
   };
   await takeAll();
-  // Ends the server's connections and opens other connections in their place. A connection has its name only after
-  // authentication, so ending all of them may take several rounds.
+  // Ends the server's connections and opens other connections in their place. The test recognizes a connection by its
+  // name, and a connection gets its name only after authentication. So the test may need several rounds.
   await eventually(async () => {
     const { rowCount } = await first.query(
       `select pg_terminate_backend(pid) from pg_stat_activity where application_name like 'idea-board%'`,

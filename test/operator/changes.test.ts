@@ -54,7 +54,7 @@ function change(path: string, fields: Record<string, string> = {}) {
 const onAccount = (what: string) => `/operator/accounts/${world.accountId}/${what}`;
 const onUser = (what: string) => `/operator/users/${memberId}/${what}`;
 
-/** Returns the audit entries of changes. Each of them must name the operator. */
+/** Returns the audit entries of changes. Fails unless each entry names the operator. */
 function changes() {
   return readAudit(server.auditLines)
     .filter(({ event }) => /^(account|user)\./.test(event))

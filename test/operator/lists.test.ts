@@ -230,7 +230,10 @@ describe('large installations', () => {
       select w.account_id, w.id, e.id, case when w.id % 400 = 0 then 'dead' else 'delivered' end, now()
       from webhook_endpoints w join events e on e.account_id = w.account_id;
   `;
-  /** The tables that `manyRows` fills. PostgreSQL may read the other tables as a whole, because they have few rows. */
+  /**
+   * The tables that `manyRows` fills. PostgreSQL may read every other table as a whole, because the other tables have
+   * few rows.
+   */
   const largeTables = ['accounts', 'users', 'memberships', 'ideas', 'webhook_endpoints', 'webhook_deliveries'];
 
   test("thirteen pages of the operator's panel read no table of accounts, users, memberships, ideas, webhooks or deliveries completely", async () => {

@@ -42,7 +42,7 @@ describe.each(publishedFolders)('the package in %s', folder => {
 
   test('each source map of a published package contains its source code and no path of the build machine', async () => {
     const maps = files.filter(name => name.endsWith('.js.map'));
-    // openapi-diff has no source maps, because they would be more than half of the package.
+    // openapi-diff has no source maps, because the source maps would be more than half of the package.
     const required = folder === 'scripts/openapi-diff' ? [] : ['dist/main.js.map'];
     expect(maps).toEqual(expect.arrayContaining(required));
     for (const name of maps) {

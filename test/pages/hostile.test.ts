@@ -57,7 +57,8 @@ test('user input never becomes HTML markup on the public pages', async () => {
     const { status, text } = await request(server, `GET ${path}`);
     expect(status).toBe(200);
     expect(text).not.toMatch(/<script|<img|<svg onload|<\/main>[\s\S]*<\/main>/i);
-    // All attributes come from the templates. No value of a user ends its attribute and adds another one.
+    // All attributes come from the templates. A value from a user must not end its attribute and begin another
+    // attribute.
     expect(text.replace(/"[^"<>]*"/g, '""')).not.toMatch(/<[^>]*\son\w+=/i);
   }
 });

@@ -78,7 +78,7 @@ export async function reach(page: Page, target: Locator, act: KeyboardAct) {
   else await page.keyboard.type(act.type);
 }
 
-/** The minified source of axe-core. Each page parses it, and it is half as long as axe.source. */
+/** The minified source of axe-core. Each page parses the source, and axe.source is twice as long. */
 const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
 /** The languages of the pages. A test that checks many pages alternates them. */
@@ -128,7 +128,8 @@ const copyDocument = `async html => {
 /** Returns the accessibility violations on a page or in a frame: rules and elements. With `ofColors`, checks only the colors. */
 export async function violationsOf(page: Pick<Page, 'evaluate'>, { ofColors = false } = {}): Promise<string[]> {
   const rules = ofColors ? ", runOnly: ['color-contrast']" : '';
-  // The content security policy of the page allows this code, because it does not restrict the debugger.
+  // This code can run on every page, because the content security policy of a page does not restrict code from the
+  // debugger.
   if (!(await page.evaluate('"axe" in globalThis'))) await page.evaluate(axeSource);
   // Returns only texts, because the browser would take longer to send all results of axe-core than to check the page.
   return page.evaluate(`axe.run(document, { preload: false, resultTypes: ['violations']${rules} }).then(${describe})`);

@@ -379,7 +379,7 @@ async function turnOnSecondFactor(userId: number): Promise<string[]> {
   });
 }
 
-/** Makes a user follow an idea of an account, and gives them a notification of the account. */
+/** Makes a user follow an idea of an account, and gives the user a notification of the account. */
 async function followSomething(of: World, userId: number, title: string) {
   const ideaId = await insertIdea(server, of, { title });
   await server.sql('insert into followers (account_id, idea_id, user_id) values ($1, $2, $3)', [

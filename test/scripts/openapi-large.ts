@@ -2,7 +2,10 @@ import { type JsonObject, object } from './openapi-pair.ts';
 
 const count = 1_038;
 
-/** Returns one version of a document of 3.4 MB. Its 1,038 schemas all refer to each other, and all of them change. */
+/**
+ * Returns the old or the new version of a document of 3.4 MB. Its 1,038 schemas all refer to each other, and each
+ * schema changes.
+ */
 export function largeDocument(isNew: boolean): string {
   const numbers = Array.from({ length: count }, (_, n) => n);
   const schemas = Object.fromEntries(numbers.map(n => [`schema_${n}`, schemaOf(n, isNew)]));

@@ -14,7 +14,7 @@ const readWindowMs = 60_000;
 const writeWindowMs = 3_600_000;
 
 const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL, max: 16 });
-// Parses ids as JavaScript numbers, because they are small enough and need no BigInt or text.
+// Parses ids as JavaScript numbers. The ids here are small enough, so they need no BigInt or text.
 pg.types.setTypeParser(pg.types.builtins.INT8, Number);
 await pool.query(sql.defineVote);
 

@@ -76,9 +76,9 @@ export const listIdeas = `
 export const castVote = 'select up_count, down_count from floor_vote($1, $2, $3, $4, $5)';
 
 /**
- * Casts a vote without the product's rules: no error keys and no merged votes. It is a database function with several
- * statements. Each of them sees all earlier commits (read committed). A single statement would not see commits that
- * happen while the statement waits for the idea's lock.
+ * Casts a vote without the product's rules: no error keys and no merged votes. The vote is a database function with
+ * several statements, and each statement sees all earlier commits (read committed). A single statement would not see
+ * commits that happen while the statement waits for the idea's lock.
  */
 export const defineVote = `
 create or replace function floor_vote(

@@ -6,7 +6,7 @@ import { actionOf, groupOf, placesOf, summarize } from './phrases.ts';
 
 const commands = { breaking: 'error', risky: 'warning', additive: 'notice', unused: 'notice' };
 
-/** Writes GitHub workflow commands. GitHub shows them as annotations at the lines of the head document. */
+/** Writes GitHub workflow commands. For each change, GitHub shows an annotation at a line of the head document. */
 export function formatGithub(difference: Difference, head: Source): string {
   const { file, text } = head;
   const lineOf = file === undefined || difference.changes.length === 0 ? undefined : linesOf(text);

@@ -38,7 +38,7 @@ export function usageOf({ affected }: Change): string {
   if (clients.length === 0)
     return ` No client has used this${since === undefined ? '' : ` since ${since.slice(0, 10)}`}.`;
   const more = clients.length > mostClients ? ` and ${clients.length - mostClients} more` : '';
-  // Quotes the names, because other people may have chosen them.
+  // Quotes the names of the clients, because other people may have chosen these names.
   const names = clients.slice(0, mostClients).map(quote).join(', ');
   return ` Used by ${names}${more}, last on ${lastUsedAt?.slice(0, 10)}.`;
 }

@@ -5,7 +5,7 @@ import { readShape } from './read-shape.ts';
 import { isDisjoint, type SchemaReader, type Shape, typesOf } from './shape.ts';
 import { identityOf } from './write-schema.ts';
 
-/** Whether the second schema can replace the first one without an effect on clients. */
+/** Whether the second schema can replace the first schema without an effect on clients. */
 type SafetyTest = (comparison: SchemaComparison, base: Shape, head: Shape) => boolean;
 
 /** Compares the alternatives of two schemas. One of the schemas may have only one alternative. */
@@ -63,8 +63,8 @@ function marksOf(reader: SchemaReader, shape: Shape): Map<string, string> {
 }
 
 /**
- * Finds pairs of corresponding alternatives in the two schemas. Equal alternatives come first, and then those that
- * satisfy the other `tests`, in their order.
+ * Finds pairs of corresponding alternatives in the two schemas. Each test pairs the alternatives that the earlier tests
+ * have left over. The most certain test comes first.
  */
 function pairUp(had: readonly Variant[], has: readonly Variant[]): { one: Variant; other: Variant }[] {
   const [left, right] = [new Set(had), new Set(has)];

@@ -354,7 +354,10 @@ describe('a mail job', () => {
 
 describe('the notices before a token expires', () => {
   const dayMs = 86_400_000;
-  /** Issues a token of the owner that expires in `days` days. No mail about its expiry was due when it was issued. */
+  /**
+   * Issues a token of the owner that expires in `days` days. When the token was issued, no mail about its expiry was
+   * due.
+   */
   async function expiring(days: number, options: { issuerId?: number; name?: string } = {}) {
     const { id } = await issueToken(server, world, 'read', { name: 'Support <b>', issuerId: ownerId, ...options });
     await expireIn(id, days);
@@ -464,7 +467,7 @@ describe('mails about the security of an account', () => {
     await administer(server, admin =>
       scheduleAccountDeletion({ ...admin, now: new Date('2026-11-20T20:15:00Z') }, world.accountId),
     );
-    // A second request for the deletion does not change its date and sends no mail.
+    // A second request for the deletion does not change the date of the deletion, and sends no mail.
     await administer(server, admin => scheduleAccountDeletion(admin, world.accountId));
     expect(await runJobs(server)).toEqual([]);
     expect(recipients().sort()).toEqual([await emailOf(server, world.ownerId), await emailOf(server, secondId)].sort());

@@ -87,7 +87,7 @@ test('an erasure clean-up that is killed at random moments and run again has the
       const child = await next;
       // The next process already loads its modules while the current process cleans up.
       next = start(copy.url);
-      // Each process may run longer than the one before, so that the clean-up ends even on a slow machine.
+      // Each process may run longer than the previous process, so that the clean-up ends even on a slow machine.
       const outcome = await workFor(child, 50 + Math.random() * 150 * (kills + 1));
       if (outcome !== 'killed') {
         expect(outcome).toEqual({ isAlone: true, failures: 0 });
@@ -120,8 +120,8 @@ test('eight parallel calls of requirePlaceholder() create only one placeholder u
 
 test('parallel erasures of one account, or of one user, have the result of a single erasure', async () => {
   await onCopy(async copy => {
-    // Creates the placeholder user first. If parallel erasures tried to insert it, each try would use up an id, and the
-    // placeholder's id would differ from the expected id.
+    // Creates the placeholder user first. Otherwise several parallel erasures would try to insert the placeholder, and
+    // each failed try would use up an id. The placeholder would then not have the expected id.
     await requirePlaceholder(copy.database, now);
     const due = { now, dueBefore: now, batchSize: 2, record: async () => {}, erasers: [] };
     const twice = <T>(erase: () => Promise<T>) => Promise.all([erase(), erase(), erase()]);

@@ -14,7 +14,7 @@ import { addWebhook, administer } from '../../helpers/webhooks.ts';
 /** A word that occurs in every text about the person, and in no other text. */
 export const marker = 'zabriskie';
 
-/** A recovery code of the person without hyphens, because the server hashes it without them. */
+/** A recovery code of the person, without its hyphens: the server hashes recovery codes without hyphens. */
 export const recoveryCode = '0123456789abcdef';
 
 export const person = {
@@ -81,7 +81,8 @@ export async function populate(server: TestServer): Promise<Populated> {
   );
   const by = askerFor(server);
 
-  // A tag has an id and a name, like a person. The erasure must not change this tag, although its id is the person's.
+  // The id of this tag equals the id of the person. A tag has an id and a name as a person has, but the erasure must
+  // not change it.
   await server.sql(
     `insert into tags (id, account_id, board_id, name, color) overriding system value values ($1, $2, $3, 'Night', '#000000')`,
     [personId, world.accountId, world.boardId],
