@@ -32,7 +32,7 @@ export function readAnswer<T>(request: PreparedRequest, answer: Answer, attempts
 
 function isSuccess({ isKnown }: PreparedRequest, { status, text, isFromCache }: Answer, body: unknown): boolean {
   if ((status < 200 || status > 299) && !isFromCache) return false;
-  // A newer operation, which this version of the client does not know, may answer without a body, or with any JSON.
+  // If this version of the client does not know the operation, accepts a response without a body, or with any JSON.
   return isKnown ? isObject(body) : text === '' || body !== undefined;
 }
 

@@ -130,6 +130,7 @@ export class Events {
 function followed({ id, cursor, event }: ListedEvent): FollowedEvent {
   const isKnown = (eventTypes as readonly string[]).includes(event.type);
   if (isKnown) return { ...event, id, cursor };
-  // A newer server may send a type of event that this version of the package does not know.
+  // Returns the type `unknown` for a type of event that this version of the package does not know. A newer server may
+  // send such an event.
   return { type: 'unknown', id, cursor, body: event as { type: string } };
 }

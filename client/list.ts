@@ -66,7 +66,7 @@ export class List<Item, Page extends PageOf<Item>> implements Promise<Page>, Asy
     for (let position: Position | undefined = start; position; ) {
       const page: Page = await this.#fetch(position);
       yield page;
-      // A request must not have both a cursor and a page number.
+      // Leaves out the page number, because a request must not have both a cursor and a page number.
       const { page: _, ...rest }: Position = position;
       position = page.next_cursor ? { ...rest, cursor: page.next_cursor } : undefined;
     }

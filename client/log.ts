@@ -43,7 +43,7 @@ export class Log {
     try {
       this.#logger[level](`[idea-board] ${message}`);
     } catch {
-      // A failing logger must not fail the call.
+      // Ignores an error of the logger, because it must not fail the call.
     }
   }
 

@@ -101,7 +101,7 @@ function describeOperation(id: string, route: Route): JSONSchema {
   const operation = documented.find(({ operationId }) => operationId === id);
   if (!operation) throw new Error(`The OpenAPI document has no operation ${id}`);
   const { summary, parameters = [], requestBody, responses } = operation;
-  // `board` is an option of every call and of the client.
+  // Leaves out the parameter `board`, because it is an option of every call and of the client.
   const fields = parameters.filter(parameter => parameter.in === 'query' && parameter.name !== 'board');
   const query = {
     ...objectOf(

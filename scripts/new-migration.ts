@@ -28,7 +28,7 @@ async function makeMigration(): Promise<string> {
   const stream = { name: directory === coreStream.directory ? 'core' : basename(directory), directory };
   await mkdir(directory, { recursive: true });
   return alone(directory, async () => {
-    // Reading the migrations fails if their files are inconsistent.
+    // This call also fails if the files of the migrations are inconsistent.
     const files = await readStreams([stream]);
     const path = join(directory, `${numberAt(files.length + 1)}_${name}.sql`);
     await writeFile(path, header, { flag: 'wx' });

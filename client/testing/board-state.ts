@@ -230,7 +230,7 @@ export class BoardState {
 
   vote(id: number, value: contract.VoteValue, token: TestToken): StoredIdea {
     const idea = this.find(id, token);
-    // A pending idea accepts no votes, although a moderator can see it.
+    // Refuses votes on a pending idea, although a moderator can see the idea.
     this.#refuseIf(idea.isPending || idea.mergedInto !== undefined, 'not_found');
     const { is_frozen, voting_open_at, voting_close_at } = this.board;
     this.#refuseIf(is_frozen, 'board_frozen');

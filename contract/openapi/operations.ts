@@ -61,7 +61,7 @@ function describeParameters({ parameters }: Operation, route: Route) {
     const { examples = [], deprecated, ...schema } = parameter.schema;
     parameter.schema = schema;
     if (deprecated) parameter.deprecated = deprecated;
-    // In a query string, a list is written as values with commas between them.
+    // A query string contains a list as values with commas between them.
     if (parameter.in === 'query' && schema.type === 'array')
       Object.assign(parameter, { style: 'form', explode: false });
     const [value] = examples as unknown[];

@@ -55,7 +55,8 @@ function compareRates(operation: Part): void {
   const rate = partAt(operation, 'x-rate-limit');
   const [was, is] = both(rate, rateOf);
   if (was.text === is.text) return;
-  // With the same rate but a longer window, clients may send a larger burst, but must then wait longer for the next one.
+  // If the rate stays the same but the window changes, the limit counts as lowered. For example, with a longer window
+  // clients may send a larger burst, but must then wait longer for the next burst.
   const rule = is.perSecond <= was.perSecond ? 'rate-limit-lowered' : 'rate-limit-raised';
   tell(rate, rule, `${is.text} are allowed instead of ${was.text}.`);
 }

@@ -17,7 +17,7 @@ export function upgradeDocument(document: JsonObject): JsonObject {
 function upgrade(value: Json, isMap: boolean): Json {
   if (Array.isArray(value)) return value.map(one => upgrade(one, false));
   if (!isObject(value)) return value;
-  // In OpenAPI 3.0, the members beside a `$ref` have no effect.
+  // Removes the members beside a `$ref`, because they have no effect in OpenAPI 3.0.
   if (!isMap && typeof value.$ref === 'string') return { $ref: value.$ref };
   const members = Object.entries(value).map(([key, member]): [string, Json] => {
     const isValue = !isMap && (values.has(key) || key.startsWith('x-'));

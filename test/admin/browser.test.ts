@@ -137,7 +137,7 @@ describe.runIf(findChromium())('the admin area in a browser', () => {
     const account = `account=${world.accountSlug}`;
     const publicSlug = (await createWorld(server, { isPublic: true, name: 'Public' })).boardSlug;
     await server.sql(`update accounts set join_rule = 'everybody'`);
-    // Without reduced motion, axe-core could measure a color during a transition.
+    // Reduces motion. Otherwise axe-core could measure a color during a transition.
     const page = await open({ reducedMotion: 'reduce', permissions: ['clipboard-read', 'clipboard-write'] });
     const checker = await openChecker(page.context(), server.baseUrl);
     const [narrow] = screens as [Screen];

@@ -205,7 +205,7 @@ describe('a new sign-in address', () => {
     clock.advance(1);
     expect((await visitor.get(path)).status).toBe(404);
     await askForEmail(address);
-    // The password may change after the user asked for a new address and before the mail is sent.
+    // Changes the password after the user has asked for a new address, and before the mail is sent.
     const waiting = await linkTo(address);
     await askForEmail(address);
     mail.received.length = 0;

@@ -28,7 +28,7 @@ const tokens = () =>
 const level = (boardId = world.boardId) => `level_${boardId}`;
 const create = (fields: Record<string, string>) => visitor.submit('/admin/tokens', '/admin/tokens', fields);
 const plaintextIn = (html: string) => /ib_\d+_[\w-]{43}/.exec(html)?.[0] ?? '';
-// The secret of a token may contain underscores.
+// Joins the last parts again, because the secret of a token may contain underscores.
 const secretOf = (plaintext: string) => plaintext.split('_').slice(2).join('_');
 const slug = async (accountId: number) =>
   (await server.sql<{ slug: string }>('select slug from accounts where id = $1', [accountId]))[0]?.slug ?? '';

@@ -273,7 +273,7 @@ describe('a server with the board of the examples', () => {
       // MCP, not the contract, defines the valid messages of the operation useTools.
       const isBody = operation.requestBody !== undefined && documented.id !== 'useTools';
       const unknown = { colour: 'blue' };
-      // Without a query, only the request of this read operation is invalid.
+      // findSimilarIdeas is the only read operation whose request is invalid without a query.
       const isQueryRequired = documented.id === 'findSimilarIdeas';
       const answer = await request(server, lineOf(documented, isBody || isQueryRequired ? {} : unknown), {
         token,

@@ -79,7 +79,7 @@ describe('connections that PostgreSQL ends', () => {
     const server = await serve();
     const { pool } = server.database;
     await Promise.all([...Array(8)].map(() => read(server)));
-    // A database connection may return to the pool a moment after the response to its request.
+    // Waits, because a database connection may return to the pool a moment after the response to its request.
     await vi.waitFor(() => expect(pool.idleCount).toBe(pool.totalCount), patience);
     const idle = pool.idleCount;
     expect(idle).toBeGreaterThan(1);

@@ -42,7 +42,8 @@ describe('every statement of the server', () => {
         name,
         ...Object.values(declared.arguments).map(({ postgresType }) => postgresType),
       ]);
-      // For a function that returns void, PostgreSQL reports a column that never has a value.
+      // Leaves out columns of the type void. PostgreSQL reports such a column for a function that returns void, but the
+      // column never has a value.
       const described = columns.filter(({ type }) => type !== 'void').map(({ name: column, type }) => [column, type]);
       expect([name, ...described]).toEqual([name, ...typesOf(declared.row)]);
     }

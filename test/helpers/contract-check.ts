@@ -26,15 +26,15 @@ export function watchResponses(server: Server): string[] {
     const path = (request.url ?? '').split('?', 1)[0] ?? '';
     if (path.startsWith('/docs') || path === '/api/v1/openapi.json' || path === '/unsubscribe') return;
     if (path === '/robots.txt' || /^\/sitemap(-[^/]*)?\.xml$/.test(path)) return;
-    // HTML pages are not part of the contract.
+    // Skips HTML pages, which are not part of the contract.
     if (/^\/((b|admin|operator|sign-in|pictures|assets)(\/|$)|$)/.test(path)) return;
-    // The OAuth standards define these responses.
+    // Skips OAuth responses, which the OAuth standards define.
     if (/^(https?:\/\/[^/]+)?\/(oauth|\.well-known)(\/|$)/.test(path)) return;
     // Skips the routes of extensions, which define their own responses.
     if (path.startsWith('/ext/')) return;
     collectBody(response, body => {
       const { statusCode } = response;
-      // The response to a CORS preflight request belongs to no operation.
+      // Skips the response to a CORS preflight request, which belongs to no operation.
       if (method === 'OPTIONS' && statusCode === 204) return;
       const problem = violationOf(method, path, statusCode, lastMessageOf(body), request.method === 'HEAD');
       if (problem) violations.push(`${request.method} ${path} ${statusCode}: ${problem}: ${body.slice(0, 500)}`);

@@ -54,14 +54,14 @@ export async function createBareDatabase(template = 'template1'): Promise<{ url:
   await maintain(`create database ${name} template ${template} strategy file_copy`);
   const url = new URL(inject('postgresUrl'));
   url.pathname = `/${name}`;
-  // The test may have dropped the database already.
+  // Uses `if exists`, because the test may have dropped the database already.
   return { url: url.href, drop: () => maintain(`drop database if exists ${name} with (force)`) };
 }
 
 /** Opens a connection outside every pool, for example to hold a lock or to end other connections. */
 export async function connect(url: string): Promise<pg.Client> {
   const client = new pg.Client({ connectionString: url, application_name: 'test' });
-  // The connection may break when the test drops its database.
+  // Ignores a broken connection, because the test may drop the database of the connection.
   client.on('error', () => {});
   await client.connect();
   return client;

@@ -53,7 +53,7 @@ async function buildRunner(server: TestServer): Promise<JobRunner> {
   const { appKey, ...dependencies } = server.dependencies;
   const { config } = dependencies;
   const pool = new pg.Pool({ connectionString: server.url, max: 5 });
-  // The test may drop the database before the last connection of the pool is closed.
+  // Ignores broken connections, because the test may drop the database before the pool has closed its last connection.
   pool.on('error', () => {});
   pool.on('connect', client => client.on('error', () => {}));
   const lease = await takeLease({ connectionString: server.url });
@@ -90,8 +90,8 @@ async function runOnPool(pgPool: pg.Pool, taskList: TaskList): Promise<FailedJob
   for (;;) {
     const { due, ending } = await countJobs(pgPool);
     if (due + ending === 0) return failed;
-    // Graphile Worker marks a job as finished shortly after the job's run. Until it is marked, the job blocks its
-    // queue.
+    // If no job is due, counts the jobs again. Graphile Worker marks a job as finished shortly after the job's run, and
+    // until then the job blocks its queue.
     if (due === 0) continue;
     await runOnce({
       pgPool,

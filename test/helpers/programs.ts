@@ -53,7 +53,7 @@ export async function bundlePrograms() {
     format: 'esm',
     external,
     logLevel: 'error',
-    // Bundled CommonJS packages call `require`, which does not exist in ES modules.
+    // Defines `require`, which bundled CommonJS packages call. It does not exist in ES modules.
     banner: { js: `import * as ofNode from 'node:module'; const require = ofNode.createRequire(import.meta.url);` },
     plugins: [{ name: 'locations', setup: ({ onLoad }) => onLoad({ filter: /\.ts$/ }, inlineLocation) }],
   });

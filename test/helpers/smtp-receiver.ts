@@ -51,7 +51,7 @@ export async function startSmtpReceiver(): Promise<SmtpReceiver> {
       });
     },
   });
-  // A client may disconnect at any time, which is not an error of the test.
+  // Ignores errors of connections, because a client may disconnect at any time.
   server.on('error', () => {});
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.server.address() as AddressInfo;

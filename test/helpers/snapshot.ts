@@ -1,6 +1,9 @@
 import type { TestDatabase } from './database.ts';
 
-/** Tables that a snapshot ignores. The rate limits and the usage change with each request. */
+/**
+ * Tables that a snapshot ignores, for example because they change with each request, such as the rate limits and the
+ * usage.
+ */
 const ignoredTables = new Set(['rate_limits', 'schema_migrations', 'token_usage']);
 
 const statements = new WeakMap<object, string>();

@@ -48,7 +48,7 @@ describe('slow requests', () => {
     async (_, text) => {
       const server = await start({ REQUEST_TIMEOUT_MS: '300' });
       const answer = await exchangeRaw(server, text);
-      // Instead of 408, a route may refuse the request with another error before it reads the body.
+      // Accepts other errors than 408, because a route may refuse the request before it reads the body.
       if (answer.status !== 408) expect(answer.status).toBeGreaterThanOrEqual(400);
       else expect(answer.body).toEqual({ error: { key: 'request_timeout', message: errors.request_timeout.meaning } });
       await expect.poll(() => requestLines(server)).toHaveLength(1);

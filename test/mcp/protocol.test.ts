@@ -92,7 +92,7 @@ describe('the MCP protocol versions of 2025', () => {
       const headers = { 'mcp-protocol-version': version };
       const initialized = await send(server, { ...legacy('notifications/initialized', {}, {}), headers });
       expect([initialized.status, initialized.text]).toEqual([202, '']);
-      // Without a session, another server can answer the next message.
+      // The protocol has no session, so another server can answer the next message.
       const called = await callTool(replica, {
         token,
         name: 'get_idea',

@@ -150,7 +150,7 @@ describe('an OAuth client that registers', () => {
 test('a network that exceeds the rate limit for registrations of OAuth clients does not affect other networks', async () => {
   const own = await startServerForTest({
     on: server,
-    // The rate limit window of an hour must not end during the test.
+    // Uses a clock that stands still, so that the rate limit window of an hour does not end during the test.
     clock: testClock(),
     environment: { BASE_URL: server.config.BASE_URL, RATE_LIMIT_OAUTH_CLIENT: '2', TRUST_PROXY: 'true' },
   });

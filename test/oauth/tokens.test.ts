@@ -106,7 +106,7 @@ test('parallel tool calls with valid and invalid tokens count only against the r
     access.slice(4),
   ];
   const calls = bearers.flatMap(bearer => Array.from({ length: 6 }, () => bearer));
-  // The rate limit window of a minute must not end during the test.
+  // Uses a clock that stands still, so that the rate limit window of a minute does not end during the test.
   const own = await startServerForTest({
     on: server,
     clock: testClock(),

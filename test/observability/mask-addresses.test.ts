@@ -106,7 +106,7 @@ const address = fc.oneof(plainAddress, foreignAddress);
 const oddAddress = fc
   .tuple(fc.stringMatching(/^[a-zA-Z0-9][a-zA-Z0-9%'*{}|]{0,8}$/), lastLabel)
   .map(([local, domain]) => `${local}@${domain}`);
-/** Text around email addresses. It often looks like a part of an email address. */
+/** Text to put around an email address. It often looks like a part of an email address. */
 const around = fc.oneof(
   fc.string({ maxLength: 12 }),
   fc.string({ unit: 'grapheme', maxLength: 6 }),

@@ -87,7 +87,7 @@ async function expectRecovered() {
   expect((await create('Kept')).status).toBe(201);
   expect(await db.sql(`select from ideas where title = 'Into the void'`)).toEqual([]);
   const { pool } = db.database;
-  // A job may still use a connection for a moment.
+  // Waits, because a job may still use a connection for a moment.
   await expect.poll(() => pool.totalCount - pool.idleCount).toBe(0);
   await expectBeat(db);
 }

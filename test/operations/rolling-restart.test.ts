@@ -28,7 +28,7 @@ test('during a rolling restart of two servers under load, each request is answer
     DATABASE_URL: db.url,
     APP_KEY: testAppKey.toString('base64'),
     LOG_LEVEL: 'warn',
-    // On a busy machine, the balancer may notice late that a server stops.
+    // Gives the balancer more time, because on a busy machine it may notice late that a server stops.
     SHUTDOWN_DELAY_MS: '2000',
     RATE_LIMIT_READ: '1000000',
     RATE_LIMIT_WRITE: '1000000',

@@ -129,7 +129,7 @@ test('the API reference works in a browser and can call the Agent API but not op
     expect(await statusOf('/api/v1/board', { authorization: `Bearer ${token}` })).toBe(200);
     expect(await statusOf('/admin')).toBe('blocked');
     expect(await statusOf('/oauth/token')).toBe('blocked');
-    // The page must not open a window of its own origin, because its scripts could control that window.
+    // The page must not open a window of its own origin, because the scripts of the page could control that window.
     expect(await page.evaluate(`window.open('/admin') === null`)).toBe(true);
     // The code must run as a script element of the page, because the policy does not restrict code from the debugger.
     const ran = await page.evaluate(`(() => {

@@ -71,9 +71,9 @@ function textsIn(template: string): string[] {
   const attributes = [...markup.matchAll(/\b(?:alt|aria-label|label|placeholder|title)="([^"]*)"/g)].map(
     ([, text]) => text as string,
   );
-  // Code samples are the same in every language.
+  // Leaves out code samples, which are the same in every language.
   const elements = markup.replace(/<(pre|code)\b[\s\S]*?<\/\1>/g, '').split(/<[^>]*>|\n/);
-  // Other literals are paths, names of fields and names of CSS classes.
+  // Keeps only literals that look like sentences. Other literals are paths, names of fields and names of CSS classes.
   const sentences = literalsIn(template).filter(literal => /^[A-Z][a-z]|[a-z] [a-z]+ [a-z]/.test(literal));
   return [...elements, ...attributes, ...sentences]
     .map(text => text.replace(/&\w+;|[^\w /-]/g, '').trim())

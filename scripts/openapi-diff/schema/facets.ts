@@ -33,7 +33,7 @@ function boundOf(name: string, kinds: readonly Kind[], unit?: string): Facet {
     read: (atoms, isInteger) => {
       const inclusive = numbersAt(atoms, name).map(value => sign * value);
       const others = unit ? [] : numbersAt(atoms, exclusive).map(value => sign * value);
-      // For an integer, above 0 is the same as at least 1.
+      // Converts exclusive bounds of integers: above 0 is the same as at least 1.
       const bounds = isInteger
         ? [...inclusive.map(Math.ceil), ...others.map(value => Math.floor(value) + 1)].map(value => [value])
         : [...inclusive.map(value => [value]), ...others.map(value => [value, 1])];

@@ -3,7 +3,7 @@ import { quote } from '../sentence.ts';
 import { readShape } from './read-shape.ts';
 import type { Direction, Fragment, SchemaReader, Shape } from './shape.ts';
 
-/** All comparisons of schemas in one direction. */
+/** All comparisons of request schemas, or all comparisons of response schemas. */
 export interface SchemaComparison {
   direction: Direction;
   base: SchemaReader;
@@ -42,7 +42,10 @@ interface LocalFinding {
   field: string;
   base: string;
   head: string;
-  /** The only values that the finding concerns: error keys (`error.key`), all other values, or values that may be missing. */
+  /**
+   * Limits the finding to some values: only error keys (`error.key`), all values except error keys, or only values that
+   * may be missing.
+   */
   only?: 'error key' | 'no error key' | 'optional';
 }
 

@@ -111,7 +111,7 @@ describe('ownership', () => {
     };
     const [lost] = await holders();
     await query(postgres, `select pg_terminate_backend(${lost})`);
-    // The lock of the ended session may still exist for a short time.
+    // Waits, because the lock of the ended session may still exist for a short time.
     await until(async () => {
       const [holder] = await holders();
       return holder !== undefined && holder !== lost;
@@ -252,7 +252,7 @@ describe('a failure is one line', () => {
       expect(await refused({ dataDir: '/proc/idea-board/data' })).toMatchObject({ name: 'EmbeddedPostgresError' });
   });
 
-  // Root could write even to this read-only directory.
+  // Skips the test for root, because root could write even to this read-only directory.
   if (!isRoot) {
     test('the error for a data directory without write permission has one line', async () => {
       const readOnly = await makeDataDir();
