@@ -140,7 +140,7 @@ function runOnce(
   const answer = run();
   // Copies the answer, because it contains the stored ideas and the stored board. Later requests change these objects.
   const stored = structuredClone(answer);
-  // A repeated request gets no secret.
+  // Removes the secret, because only the first request gets it.
   if (stored.body instanceof Object && 'secret' in stored.body) stored.body.secret = null;
   replays.set(place, { fingerprint, answer: stored });
   return answer;

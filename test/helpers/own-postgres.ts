@@ -29,7 +29,7 @@ export interface OwnPostgres {
 /** How long the child processes of a killed PostgreSQL may take to exit. PostgreSQL cannot start again before that. */
 const orphansLimitMs = 15_000;
 
-/** Starts a PostgreSQL. By default its files may be in memory. */
+/** Starts a PostgreSQL. By default, its files are in memory if enough memory is free. */
 export async function startOwnPostgres(
   settings: Record<string, string> = {},
   { isOnDisk = false } = {},

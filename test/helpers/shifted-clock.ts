@@ -12,7 +12,7 @@ function now(): number {
   try {
     shiftMs ??= Number(readFileSync(process.env.CLOCK_SHIFT_FILE ?? '', 'utf8'));
   } catch {
-    // The file does not exist yet, so the clock is not shifted.
+    // Ignores a missing file: the clock is then not shifted yet.
   }
   return RealDate.now() + (shiftMs ?? 0);
 }

@@ -12,8 +12,8 @@ import { callTool } from './call-tool.ts';
 import { tools } from './cases.ts';
 
 /*
- * A language model reads the text of a tool's answer. Its context has room for about 25,000 tokens of one answer, which
- * are 100,000 characters.
+ * The maximum length of the text of a tool's answer. A language model has room for about 25,000 tokens of one answer,
+ * which are 100,000 characters.
  */
 const maxCharacters = 100_000;
 

@@ -22,7 +22,10 @@ export async function askForLink(
   return visitor.post('/sign-in/mail-link', { ...hiddenFields(html, '/sign-in'), email, password: '' });
 }
 
-/** Asks for a link and sends the mails. Returns the token of the link in the mail to the address, or undefined. */
+/**
+ * Asks for a link and sends the waiting mails. Returns the token of the mailed link, or undefined if the address got no
+ * link.
+ */
 export async function mailedToken(
   { server, clock, mail }: Mailing,
   email: string,

@@ -59,7 +59,10 @@ const linksOn = async (id: number, by = member) =>
     .querySelectorAll(`#comment-${id} a`)
     .map(link => link.getAttribute('href'));
 
-/** Returns the comment in the event and in the stored response to the request that created it. */
+/**
+ * Returns the stored copies of a comment: its texts in the event, and in the stored response to the request that
+ * created the comment.
+ */
 async function copiesOf(id: number) {
   const events = await server.sql(
     `select data -> 'comment' ->> 'body' as data, body -> 'data' -> 'comment' ->> 'body' as body from events

@@ -13,7 +13,10 @@ function textOfPlace({ operation, where, field, clients }: Place): string {
   return `${parts === '' ? operation : `${operation}: ${parts}`}${users}`.replace(/\s+/g, ' ');
 }
 
-/** Lists the first distinct places of a change, each on a line of its own, and a note about further places. */
+/**
+ * Lists the first distinct places of a change, one on each line. If there are more places, adds a note with their
+ * number.
+ */
 export function placesOf(change: Change, bullet: string, mark = (place: string) => place): string {
   const texts = [...new Set(change.places.map(textOfPlace))];
   const shown = texts.slice(0, mostPlaces).map(mark);

@@ -92,7 +92,10 @@ const annotations = keywordsOf(
  */
 const references = keywordsOf('$ref $dynamicRef $recursiveRef');
 
-/** Whether a keyword neither allows nor refuses values. An unknown keyword may refuse values. */
+/**
+ * Whether a keyword neither allows nor refuses values. An unknown keyword is no annotation, because it may refuse
+ * values.
+ */
 export function isAnnotation(keyword: string): boolean {
   if (keyword.startsWith('$')) return !references.has(keyword);
   return annotations.has(keyword) || keyword.startsWith('x-');

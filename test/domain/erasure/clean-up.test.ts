@@ -127,7 +127,8 @@ test('parallel erasures of one account, or of one user, have the result of a sin
     const twice = <T>(erase: () => Promise<T>) => Promise.all([erase(), erase(), erase()]);
     const accounts = await twice(() => eraseAccount(copy.database, accountId, due));
     const users = await twice(() => eraseUser(copy.database, userId, due));
-    // One of the three calls erases the account or user. The other two find that it no longer exists and do nothing.
+    // One of the three calls erases the account or the user. The other two calls find no account or user and do
+    // nothing.
     for (const outcomes of [accounts, users]) expect(outcomes.filter(outcome => outcome !== undefined)).toHaveLength(1);
     expect(await dump(copy)).toEqual(expected);
   });
