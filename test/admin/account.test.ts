@@ -56,7 +56,7 @@ describe('the account', () => {
     expect(html).not.toContain('name="slug"');
   });
 
-  test('an owner can change the name and the slug of an account, and the URL of the account page then needs the new slug', async () => {
+  test("an owner can change an account's name and slug, and afterwards the account page exists only at the URL with the new slug", async () => {
     const other = await createWorld(server);
     await server.sql(`insert into memberships (account_id, user_id, role) values ($1, $2, 'member')`, [
       other.accountId,
@@ -91,7 +91,7 @@ describe('the account', () => {
     expect(server.auditLines).toEqual([]);
   });
 
-  test('the account page and the refusal of a wrong slug are in German for a browser that prefers German', async () => {
+  test('the account page and the error message for a wrong slug are in German for a browser that prefers German', async () => {
     const german = { headers: { 'accept-language': 'de-DE,en;q=0.5' } };
     const { html } = await visitor.get('/admin/account', german);
     expect(html).toContain('community, mit der Agent API');

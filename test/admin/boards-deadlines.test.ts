@@ -123,7 +123,7 @@ describe('the deadlines of a board', () => {
     },
   );
 
-  test("if clocks go back and a deadline's local time occurs twice, the earlier time is saved, but a stored later time is kept", async () => {
+  test('when clocks go back and a local time occurs twice, a new deadline gets the earlier time, and an unchanged deadline keeps its time', async () => {
     const zone = 'Europe/Berlin';
     const answer = await save({ zone, voting_close_at: '2026-10-25T02:30' });
     expect((await visitor.get(answer.location ?? '')).html).toContain('The first one applies');
@@ -180,7 +180,7 @@ describe('the deadlines of a board', () => {
     expect(await stored()).toMatchObject({ voting_close_at: '2026-08-01 09:00:00+00' });
   });
 
-  test('the deadlines page, its times and its refusals are in German for a browser that prefers German', async () => {
+  test('the deadlines page with its times and error messages is in German for a browser that prefers German', async () => {
     const german = { headers: { 'accept-language': 'de' } };
     await save({ zone: 'Europe/Berlin', voting_close_at: '2026-03-14T09:00' });
     const { html } = await visitor.get(`${path}?zone=Europe/Berlin`, german);

@@ -186,7 +186,7 @@ describe('the settings of a board', () => {
 });
 
 describe('the list of boards', () => {
-  test("the list of boards shows 25 boards on a page, with each board's pending ideas and whether it is frozen or closed", async () => {
+  test('the list of boards shows 25 boards on a page, each with its number of pending ideas and its state, such as frozen or closed', async () => {
     await insertIdea(server, world, { moderationState: 'pending' });
     await server.sql(
       `update boards set is_frozen = true, submissions_close_at = now() - interval '1 day',
@@ -349,7 +349,7 @@ test('the questions, notices and error messages on the pages of a board are in G
 });
 
 describe('the home page', () => {
-  test("the home page of the admin area shows an owner the pending ideas, failing webhooks and chat channels, boards, and the account's scheduled deletion", async () => {
+  test("for an owner, the admin home page shows the boards, pending ideas, failing and disabled webhooks, disabled chat channels, and the account's scheduled deletion", async () => {
     await insertIdea(server, world, { moderationState: 'pending' });
     const { id, slug } = await createBoard(server, world.accountId, { name: 'Quiet', isFrozen: true });
     await server.sql(

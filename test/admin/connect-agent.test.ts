@@ -46,12 +46,12 @@ function decodingsOf(link: string): string[] {
   return [link, decoded, decodeURIComponent(decoded), ...values.map(value => Buffer.from(value, 'base64').toString())];
 }
 
-describe('the part of the page of tokens that connects an agent', () => {
+describe('links on the page of API tokens that connect an agent', () => {
   test.each([
     ['all tools', '', 'idea-board', address],
     ['tools that only read', '?tools=read', 'idea-board-read-only', `${address}?readonly=true`],
   ])(
-    'every link and command that connects an agent with %s contains the MCP address of this server and no secret',
+    'every link and command that connects an agent to %s contains the MCP address of this server and no secret',
     async (_what, query, name, url) => {
       const { links, texts } = readPage(await visitor.get(`/admin/tokens${query}`));
       expect(readCursorLink(links['Add to Cursor'])).toEqual({
@@ -77,7 +77,7 @@ describe('the part of the page of tokens that connects an agent', () => {
     },
   );
 
-  test('without JavaScript, links on the page of API tokens change from all MCP tools to the MCP tools that only read, and back', async () => {
+  test('links on the page of API tokens switch between all MCP tools and read-only MCP tools, and need no JavaScript', async () => {
     const { html, headers } = await visitor.get('/admin/tokens');
     expect([html.includes('<script'), headers.get('content-security-policy')?.includes('script-src')]).toEqual([
       false,

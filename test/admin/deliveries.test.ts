@@ -179,7 +179,7 @@ describe('the delivery log', () => {
     expect([end.rows.length, end.next]).toEqual([3, undefined]);
   });
 
-  test('an owner can resend all webhook deliveries that were created since a chosen time and failed for good, and sees their number', async () => {
+  test('an owner can resend all permanently failed webhook deliveries since a chosen time, and the page shows the number of resent deliveries', async () => {
     const [old] = await insert(['dead']);
     await server.sql(`update webhook_deliveries set created_at = '2020-01-01' where id = $1`, [old?.id]);
     const [first, , third] = await insert(['dead', 'delivered', 'dead']);
@@ -203,7 +203,7 @@ describe('the delivery log', () => {
     expect(told()).toMatchObject([{ event: 'webhook.redelivered', webhook_id: id, deliveries: 2 }]);
   });
 
-  test('the number of resent deliveries and the refusal of an invalid time are in German for a browser that prefers German', async () => {
+  test('the number of resent deliveries and the error message for an invalid time are in German for a browser that prefers German', async () => {
     const german = { headers: { 'accept-language': 'de' } };
     const shown = async (count: number) => (await visitor.get(`${log}?notice=redelivered&count=${count}`, german)).html;
     expect(await shown(1)).toContain('Eine Zustellung ist erneut unterwegs.');

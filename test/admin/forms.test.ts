@@ -43,7 +43,7 @@ describe('a form of a signed-in user', () => {
     },
   );
 
-  test('each page contains another form_token, each of them works, and a changed one is refused', async () => {
+  test('each page has a different form_token, the server accepts all of these tokens, and it refuses a changed token', async () => {
     const tokens = await Promise.all(
       [1, 2, 3].map(async () => hiddenFields((await visitor.get('/admin')).html, '/admin/sign-out').form_token ?? ''),
     );

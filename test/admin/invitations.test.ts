@@ -213,7 +213,7 @@ describe('concurrent requests with invitation links', () => {
     expect(accepted).toHaveLength(1);
   });
 
-  test('a sign-up is refused if another sign-up takes its e-mail address in the meantime, and the invitation link stays valid', async () => {
+  test('a sign-up is refused if another sign-up uses the invited e-mail address in the meantime, and the invitation link stays valid', async () => {
     const email = newAddress();
     const path = await invited(email);
     // The other sign-up takes the e-mail address after this sign-up has checked it, and before it hashes the password.
@@ -342,7 +342,7 @@ describe('an invitation', () => {
     },
   );
 
-  test('the pages of an invitation and of an expired link, and the list of invitations, are in German for a browser that prefers German', async () => {
+  test('the invitation page, the page of an expired link and the list of invitations are in German for a browser that prefers German', async () => {
     const german = { headers: { 'accept-language': 'de' } };
     const path = await invited(newAddress(), 'moderator');
     const text = (html: string) => html.replaceAll(/<[^>]+>/g, '');
@@ -427,7 +427,7 @@ describe('the invitation mail', () => {
     expect(await works(pathIn(mail.received[0]?.mail.text))).toBe(true);
   });
 
-  test('if a person is invited several times before the mail is sent, one mail with the last role is sent, and after a revocation none', async () => {
+  test('several invitations of one person before the mail is sent cause one mail with the last role, and a revoked invitation causes no mail', async () => {
     const [again, revoked] = [newAddress(), newAddress()];
     const before = await invited(again);
     mail.received.length = 0;

@@ -29,7 +29,7 @@ const send = async (visitor: Visitor, path: string, fields: Record<string, strin
 const namesIn = (html: string) => [...html.matchAll(/<strong><bdi>([^<]*)/g)].map(([, name]) => name);
 
 describe('the list of members', () => {
-  test('the list of members has pages below 50 kB and a search by name, e-mail address, role and blocked state', async () => {
+  test('the list of members has pages below 50 kB, and people can search it by name, e-mail address, role or blocked state', async () => {
     const { accountId } = await createWorld(server);
     const lister = await signedIn(server, await createMember(server, accountId, 'owner', 'Zoe'));
     await server.sql(

@@ -98,7 +98,7 @@ describe('the picture of a person', () => {
 describe('the picture of a member', () => {
   const membersPath = () => `/admin/members/${memberId}`;
 
-  test('an admin removes the picture of a member after a question, and the audit entry names the admin and the account', async () => {
+  test('an admin can remove the picture of a member after a confirmation, and the audit entry names the admin and the account', async () => {
     await upload(await draw(4, 4).png().toBuffer());
     const adminId = await createMember(server, world.accountId, 'admin');
     const admin = await signedIn(server, adminId);
@@ -119,7 +119,7 @@ describe('the picture of a member', () => {
     });
   });
 
-  test('an admin cannot remove the picture of an owner or of a member of another account, and a moderator removes none', async () => {
+  test('admins and moderators cannot remove the picture of an owner, and an owner cannot remove a picture in another account', async () => {
     await upload(await draw(4, 4).png().toBuffer());
     await server.sql(`update memberships set role = 'owner' where user_id = $1`, [memberId]);
     const admin = await signedIn(server, await createMember(server, world.accountId, 'admin'));

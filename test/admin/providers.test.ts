@@ -56,7 +56,7 @@ describe('the providers of an account', () => {
     ['without a client secret', { client_secret: ' ' }, 'Enter the client secret'],
     ['without a name', { name: '' }, 'must not be empty'],
   ])(
-    'a sign-in provider %s is refused, and the form keeps its fields except the client secret',
+    'a sign-in provider %s is refused, and the form still shows the entered values except the client secret',
     async (_, changes, message) => {
       const refused = await add(changes);
       expect([refused.status, refused.html.includes(message)]).toEqual([422, true]);
@@ -81,7 +81,7 @@ describe('the providers of an account', () => {
     }
   });
 
-  test('an admin can change everything of a sign-in provider except the issuer, and an empty secret field keeps the stored secret', async () => {
+  test('a sign-in provider can be changed except for its issuer, and an empty secret field keeps the stored secret', async () => {
     await add();
     const [before] = await stored();
     const own = `${path}/${before?.id}`;

@@ -137,7 +137,7 @@ describe('turning on two-factor sign-in', () => {
     expect(await server.sql('select from second_factors where user_id = $1', [userId])).toEqual([]);
   });
 
-  test("turning on two-factor sign-in ends the user's other session, and the current session then counts as having two factors", async () => {
+  test("turning on two-factor sign-in ends the user's other session, and the current session then counts as a two-factor session", async () => {
     userId = await createUser(server, 'Ada');
     person = await givePassword(server, userId);
     const [one, other] = [await passwordOnly(), await passwordOnly()];
@@ -300,7 +300,7 @@ describe('a sign-in with two factors', () => {
     expect((await enter(browser, app.code())).status).toBe(303);
   });
 
-  test('after a user with two-factor sign-in changes their password, the session still counts as having two factors', async () => {
+  test('after a user with two-factor sign-in changes their password, the session still counts as a two-factor session', async () => {
     const password = 'another long password';
     const changed = await visitor.submit('/admin/profile', '/admin/profile/password', {
       current_password: person.password,
@@ -387,7 +387,7 @@ describe('a mailed sign-in link of a user with two factors', () => {
 describe('the limits of wrong codes', () => {
   const wrong = async (browser: Visitor) => (await browser.post(codePage, { next: '', code: '000000' })).status;
 
-  test('the wrong codes of one user have a daily limit for all networks together, and a right password does not reset the limit', async () => {
+  test('the wrong codes of one user from all networks share a daily limit, and a right password does not reset the limit', async () => {
     const statuses = [];
     for (let n = 0; n < 7; n++) statuses.push(await wrong(await passwordOnly()));
     expect(statuses).toEqual([422, 422, 422, 422, 422, 429, 429]);
@@ -399,13 +399,13 @@ describe('the limits of wrong codes', () => {
     expect((await enter(await passwordOnly(), app.code())).status).toBe(303);
   });
 
-  test('nine parallel wrong codes do not exceed the limit of five wrong codes of a user', async () => {
+  test('if a user sends nine wrong codes in parallel, the server checks five of them and refuses the other four with 429', async () => {
     const browsers = await Promise.all(Array.from({ length: 9 }, () => passwordOnly()));
     const statuses = await Promise.all(browsers.map(wrong));
     expect(statuses.sort()).toEqual([...Array(5).fill(422), ...Array(4).fill(429)]);
   });
 
-  test('a browser with an earlier complete sign-in has its own limit of wrong codes, but a browser with only the right password has not', async () => {
+  test('wrong codes from other browsers do not lock out a browser with an earlier complete sign-in, but lock out a browser with only the password', async () => {
     const own = await passwordOnly();
     await enter(own, app.code());
     for (let n = 0; n < 5; n++) await wrong(await passwordOnly());
@@ -483,7 +483,7 @@ describe('changing two-factor sign-in', () => {
     ]);
   });
 
-  test('after the operator turns off two-factor sign-in for a user, the password is enough, and no session counts as having two factors', async () => {
+  test("after the operator turns off a user's two-factor sign-in, the user can sign in with the password alone and has no two-factor session", async () => {
     await server.database.transaction(transaction => resetSecondFactor(operatorIn(transaction, clock.now()), userId));
     expect(await sessions()).toEqual([false]);
     expect(await isSignedIn(await passwordOnly())).toBe(true);

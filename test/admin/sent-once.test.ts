@@ -93,7 +93,7 @@ test('if the form for a new API token is sent without a form_id, the server crea
   expect(await count('api_tokens')).toBe(before);
 });
 
-test('the page that confirms the deletion of a webhook shows the URL of the webhook, but does not repeat the query of the request', async () => {
+test("the page that confirms the deletion of a webhook shows the webhook's URL, but no text from the query string of the request", async () => {
   const { html } = await visitor.get(`/admin/webhooks/${webhookId}/delete?guess=chosen-text`);
   expect([html.includes('http://127.0.0.1:9/hook'), html.includes('chosen-text')]).toEqual([true, false]);
 });

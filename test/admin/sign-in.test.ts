@@ -110,7 +110,7 @@ describe('signing in', () => {
     expect([answer.status, answer.location]).toEqual([303, '/admin/tokens']);
   });
 
-  test("after a change of the cost settings for password hashes, a user's next sign-in stores a new hash, and later sign-ins store none", async () => {
+  test("after a change of the cost settings for password hashes, a user's next sign-in replaces the stored hash, and later sign-ins keep the new hash", async () => {
     const raised = buildPasswords({ memoryKib: 16, passes: 1 });
     const costly = await startServerForTest({ on: server, clock, dependencies: { passwords: raised } });
     const credential = async () =>
@@ -149,7 +149,7 @@ describe('a refused sign-in', () => {
     },
   };
 
-  test('a sign-in gets the same response after one hash comparison if the password is wrong or the user is unknown, blocked or without a password', async () => {
+  test('a refused sign-in always gets the same response after one hash comparison, also for a user who is unknown, blocked or without a password', async () => {
     // This server has its own audit log. A shared audit log would combine equal entries of several tests into one line.
     const own = await startServerForTest({ on: server, clock });
     const verify = vi.spyOn(argon2, 'verify');
@@ -188,7 +188,7 @@ describe('a refused sign-in', () => {
       expect((await new Visitor(server).signIn(email, person.password)).status).toBe(422);
   });
 
-  test('a sign-in fails if the password is replaced while the server compares the old one', async () => {
+  test('if a password is replaced while the server checks a sign-in with the old password, the sign-in fails', async () => {
     const other = await startServerForTest({ on: server, clock });
     const { passwords } = other.dependencies;
     const verify = passwords.verify;
@@ -228,7 +228,7 @@ describe('a refused sign-in', () => {
 });
 
 describe('a session', () => {
-  test('a session ends SESSION_IDLE_MINUTES after its last request', async () => {
+  test('a session ends SESSION_IDLE_MINUTES minutes after the last request of the session', async () => {
     const visitor = await signedIn(server, world.ownerId);
     for (let used = 0; used < 5; used++) {
       clock.advance(59 * minute);

@@ -32,7 +32,7 @@ function inNetwork(visitor: Visitor, ip: string): Visitor {
 const trySignIn = (ip: string, email = owner.email, password = 'a wrong password') => from(ip).signIn(email, password);
 
 describe('password attempts', () => {
-  test('twelve concurrent password attempts for one e-mail address from twelve networks do not exceed the rate limit of that address', async () => {
+  test('if twelve networks send password attempts for one e-mail address at the same time, the server checks four and refuses eight with 429', async () => {
     const verify = vi.spyOn(argon2, 'verify');
     const answers = await Promise.all(Array.from({ length: 12 }, (_, n) => trySignIn(`203.0.113.${n}`)));
     expect(answers.map(({ status }) => status).sort()).toEqual([...Array(4).fill(422), ...Array(8).fill(429)]);
@@ -75,7 +75,7 @@ describe('password attempts', () => {
     expect((await from('203.0.113.8').signIn(owner.email, owner.password)).status).toBe(303);
   });
 
-  test('the password attempts from one network have a limit for all e-mail addresses together', async () => {
+  test('all password attempts from one network share one rate limit, even with different e-mail addresses', async () => {
     const answers = await Promise.all(
       Array.from({ length: 10 }, (_, n) => trySignIn('2001:db8::1', `user${n}@example.com`)),
     );
@@ -131,7 +131,7 @@ describe('successful sign-ins', () => {
   });
   const countSuccesses = () => readAudit(server.auditLines).filter(({ event }) => event === 'sign_in.succeeded').length;
 
-  test('the successful sign-ins of one user have a limit for all networks together, also in a browser with an earlier sign-in', async () => {
+  test('the successful sign-ins of one user from all networks share one rate limit, also in a browser with an earlier sign-in', async () => {
     const known = from('203.0.113.200');
     expect((await known.signIn(owner.email, owner.password)).status).toBe(303);
     const answers = await Promise.all(

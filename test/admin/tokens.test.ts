@@ -34,7 +34,7 @@ const slug = async (accountId: number) =>
   (await server.sql<{ slug: string }>('select slug from accounts where id = $1', [accountId]))[0]?.slug ?? '';
 
 describe('an API token', () => {
-  test('the page of API tokens and the refusal of an invalid last day are in German for a browser that prefers German', async () => {
+  test('the page of API tokens and the error message for an invalid expiry date are in German for a browser that prefers German', async () => {
     const german = { headers: { 'accept-language': 'de' } };
     const { html } = await visitor.get('/admin/tokens', german);
     expect(html).toContain('<option value="moderate">Moderieren</option>');
@@ -45,7 +45,7 @@ describe('an API token', () => {
     expect(refused.html).toContain('<option value="read" selected>Lesen</option>');
   });
 
-  test('a new API token has the capability manage_webhooks only if the admin ticks it, and pages name the capability and the token of a webhook', async () => {
+  test('a new API token can manage webhooks only if the admin ticks this capability, and the list of webhooks shows which token created a webhook', async () => {
     const fields = { [level()]: 'read' };
     const made = [
       await create({ ...fields, name: 'Plain' }),
@@ -379,7 +379,7 @@ describe('the page of a token', () => {
     expect([await statusOf(old), await statusOf(fresh)]).toEqual([200, 200]);
   });
 
-  test('the form for a rotation keeps the expiry of a token unless the person enters another last day', async () => {
+  test('the form for a rotation keeps the expiry of a token unless the person enters another expiry date', async () => {
     const expiry = async (id: number) =>
       (await server.sql<{ at: Date }>('select expires_at as at from api_tokens where id = $1', [id]))[0]?.at;
     const { id } = await issueToken(server, world, 'read', { expiresAt: new Date('2099-03-14T12:30:00Z') });
@@ -400,7 +400,7 @@ describe('the page of a token', () => {
     expect(new Date((await expiry(id)) ?? '').toISOString()).toBe('2100-01-01T00:00:00.000Z');
   });
 
-  test('limits and networks from the forms of a new and of an existing token are stored, shown and in the audit log, and invalid ones change nothing', async () => {
+  test('the forms for new and existing tokens store rate limits and allowed networks with an audit entry, and refuse invalid values', async () => {
     const fields = { read_limit: '7', write_limit: '', allowed_networks: '127.0.0.0/8\r\n 2001:db8::/32' };
     const made = plaintextIn((await create({ name: 'Bot', [level()]: 'read', ...fields })).html);
     const { body } = await request(server, 'GET /api/v1/token', { token: made });
@@ -431,7 +431,7 @@ describe('the page of a token', () => {
     ]);
   });
 
-  test('only owners and admins of its account can open, rotate and restrict a token', async () => {
+  test("only the owners and admins of a token's account can open the pages of the token and rotate the token", async () => {
     const { id, token } = await issueToken(server, world, 'read');
     const moderator = await signedIn(server, await createMember(server, world.accountId, 'moderator'));
     const stranger = await signedIn(server, (await createWorld(server)).ownerId);

@@ -56,7 +56,7 @@ test('a moderator sees which people voted on an idea from the same network, but 
   expect(stored?.text).not.toContain('203.0.113');
 });
 
-test('for people who voted from one network, a moderator sees 20 names and the number of the other people', async () => {
+test('if 31 people voted on an idea from one network, a moderator sees 20 names and the number of the other people', async () => {
   await voteFrom('203.0.113.7', 'Voter');
   await server.sql(
     `with people as (insert into users (name, email) select 'Voter', 'voter' || n || '@example.com' from generate_series(1, 30) n returning id),

@@ -137,7 +137,7 @@ describe('a webhook', () => {
     ]);
   });
 
-  test("after a rotation of a webhook's secret, deliveries are signed with both secrets during the overlap, or only with the new one without an overlap", async () => {
+  test("after a webhook's secret is rotated, both secrets sign deliveries during an overlap, and without an overlap only the new secret signs them", async () => {
     const { id, secret: first } = await addWebhook(server, world, { url: receiver.url });
     const path = `${list}/${id}/rotate-secret`;
     const rotate = (hours: string) => visitor.submit(path, path, { overlap_hours: hours });

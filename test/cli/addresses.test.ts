@@ -16,7 +16,7 @@ async function openDatabase(): Promise<TestDatabase> {
   return db;
 }
 
-test.concurrent("the command doctor reports a newer user whose e-mail address is another spelling of an older user's address, and an operator can change it", async () => {
+test.concurrent("the command doctor reports a newer user with another spelling of an older user's e-mail address, until the operator gives the newer user another address", async () => {
   const db = await openDatabase();
   // Servers of the previous version did not compare spellings, so they could create two users for the same mailbox.
   await db.sql(`insert into users (email, name) values ('ada@BÜCHER。example', 'Younger'), ('zoë@example.com', 'Zoë')`);

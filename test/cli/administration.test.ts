@@ -195,7 +195,7 @@ test.concurrent('the commands token rotate, token end-old-secret and token restr
   expect(row).toEqual({ is_newest: true, previous_secret_hash: null, is_prolonged: true });
 });
 
-test.concurrent('the command member invite prints the invitation link, but with SMTP_URL announces a mail instead, and invitation revoke deletes the invitation', async ({
+test.concurrent('the command member invite prints an invitation link, or mails it if SMTP_URL is set, and invitation revoke deletes the invitation', async ({
   db,
   cli,
 }) => {
@@ -335,7 +335,7 @@ test.concurrent('the CLI can approve and reject pending ideas, and lists their t
   ]);
 });
 
-test.concurrent('a CLI command without --account, --board or --issuer is refused if it needs one and there are several accounts, boards or owners', async ({
+test.concurrent('if there are several accounts, boards or owners, a CLI command that needs one is refused without --account, --board or --issuer', async ({
   db,
   cli,
 }) => {

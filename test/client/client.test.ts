@@ -36,7 +36,7 @@ describe('operations of the client', () => {
     expect(await client.ideas.get(id)).toMatchObject({ status_key: 'planned', tags: [], merged_into_id: null });
   });
 
-  test('the option board of a call overrides the board of the client, and reading the token needs no board', async () => {
+  test('the option board of a call overrides the board of the client, and the method that reads the token needs no board', async () => {
     const other = await createBoard(server, world.accountId);
     const both = await issueToken(server, world, { [world.boardId]: 'write', [other.id]: 'write' });
     const onOne = new IdeaBoard({ baseUrl: `${server.baseUrl}/`, token: both.token, board: world.boardSlug });
@@ -127,7 +127,7 @@ describe('requests without a method', () => {
     expect(error).toMatchObject({ name: 'ApiError', key: 'not_found', operation: 'GET /api/v1/reactions' });
   });
 
-  test('client.request() accepts a success without a body and any JSON value', async () => {
+  test('client.request() accepts a successful response with any JSON value or without a body', async () => {
     const gateway = await startGatewayForTest(server.baseUrl);
     const { request } = bound(new IdeaBoard({ baseUrl: gateway.url, token }));
     gateway.plan({ status: 204 }, { status: 200, body: [7] }, { status: 200, body: '<html>' });
@@ -196,7 +196,7 @@ describe('logs', () => {
     return { lines, logger };
   }
 
-  test('each log level of the client includes the levels before it, and no log has the token or a body', async () => {
+  test('each log level of the client also includes the messages of all less detailed levels, and no message contains the token or a body', async () => {
     const gateway = await startGatewayForTest(server.baseUrl);
     const fail = () => {
       throw new Error('The hook is broken');
@@ -239,7 +239,7 @@ describe('logs', () => {
 });
 
 describe('headers and options of fetch', () => {
-  test('the client names itself and its version in the header User-Agent, after a User-Agent that the program sets', async () => {
+  test('the header User-Agent of a request ends with the name and version of the client, even if the program sets this header', async () => {
     const gateway = await startGatewayForTest(server.baseUrl);
     await new IdeaBoard({ baseUrl: gateway.url, token }).board.get();
     const headers = { 'User-Agent': 'feedback-bot/2.1' };
@@ -259,7 +259,7 @@ describe('headers and options of fetch', () => {
     expect(gateway.requests[0]?.headers['user-agent']).not.toMatch(/idea-board/);
   });
 
-  test('the client passes fetchOptions to fetch, and the fetchOptions of a call override single options', async () => {
+  test('the client passes fetchOptions to fetch, and the fetchOptions of a single call override only the options that they contain', async () => {
     const seen: RequestInit[] = [];
     const fetchOptions = { keepalive: true, cache: 'no-store', tls: { ca: 'of one runtime' } } as const;
     const client = new IdeaBoard({

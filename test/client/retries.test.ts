@@ -243,7 +243,7 @@ describe('requests without a retry', () => {
     expect(gateway.requests).toHaveLength(1);
   });
 
-  test('the retry budget of a client allows ten retries, and one more retry after ten successful calls', async () => {
+  test('the retry budget of a client allows ten retries, and ten successful calls add one more retry', async () => {
     const ideas = ideasOf();
     const fail = async (failures: number) => {
       gateway.plan(...Array<typeof away>(failures).fill(away));

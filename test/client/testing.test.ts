@@ -393,7 +393,7 @@ describe('the board of the test server', () => {
     expect(await keyOf(client.ideas.vote(id, { value: 'up' }))).toBe('voting_closed');
   });
 
-  test('the test server adds an official reply with a status, and adds it once if the request is repeated', async () => {
+  test('the test server adds an official reply at a status change, and adds it only once if the same request is repeated', async () => {
     const server = await startForTest();
     const { ideas } = clientOf(server);
     const { id } = await ideas.create({ title: 'A', body: 'B' });
@@ -489,7 +489,7 @@ describe('the webhooks of the test server', () => {
     expect(changed).toMatchObject({ data: { changes: [{ field: 'status_key', from: 'open', to: 'planned' }] } });
   });
 
-  test('a client creates a webhook on the test server, and its receiver verifies a test event, both secrets after a rotation, and a redelivery', async () => {
+  test('on the test server, a webhook receiver verifies a test event, events signed with both secrets after a rotation, and a redelivered event', async () => {
     const server = await startForTest();
     const receiver = await startReceiver();
     const { ideas, webhooks } = clientOf(server);

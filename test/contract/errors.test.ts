@@ -115,7 +115,7 @@ describe('raises()', () => {
   });
 });
 
-describe.each(Object.entries(contract))('%s', (_operationId, route) => {
+describe.each(Object.entries(contract))('the operation %s', (_operationId, route) => {
   const metadata: RouteMetadata = route.metadata;
   const { responses } = route as { responses: Record<number, unknown> };
   const keys = Object.values(responses).flatMap(keysIn);

@@ -69,7 +69,7 @@ describe('the committed OpenAPI document', () => {
     expect([...used].sort()).toEqual(defined.sort());
   });
 
-  test('the OpenAPI document declares null with the type "null" instead of nullable, and never contains the maximum safe integer', () => {
+  test('the OpenAPI document declares null with the type "null" instead of nullable, and limits no integer to 9007199254740991', () => {
     expect(committed).not.toContain('"nullable"');
     expect(committed).not.toMatch(/9007199254740991/);
     expect(document.components.schemas.Idea.properties.merged_into_id.anyOf).toContainEqual({ type: 'null' });
@@ -104,7 +104,7 @@ describe('the committed OpenAPI document', () => {
   });
 });
 
-describe.each(operations)('$operationId', ({ route, metadata, operation }) => {
+describe.each(operations)('the operation $operationId', ({ route, metadata, operation }) => {
   test('each operation in the OpenAPI document has a summary, a description and a declared tag', () => {
     expect(operation.summary).toMatch(/\S/);
     expect(operation.description).toMatch(/\S/);

@@ -94,7 +94,7 @@ test('if fillCanonicalAddresses() is interrupted, finished batches are kept, and
   expect(await count()).toBe(2500);
 });
 
-test('fillCanonicalAddresses() stores the canonical e-mail address of each open invitation, but if two share one, only the older invitation gets it', async () => {
+test('fillCanonicalAddresses() stores the canonical address of each open invitation, but of two with the same canonical address, only the older invitation gets it', async () => {
   const db = await openVersionBefore();
   const [account] = await db.rows<{ id: string }>(
     `insert into accounts (slug, name) values ('acme', 'Acme') returning id`,

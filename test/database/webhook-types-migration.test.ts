@@ -3,7 +3,7 @@ import { migrate } from '../../server/database/migrator.ts';
 import { connect, createBareDatabase } from '../helpers/database.ts';
 import { migrationsBefore } from '../helpers/migrations.ts';
 
-test('after an upgrade, a webhook without chosen types names the six types that it received before, and other webhooks stay the same', async () => {
+test('an upgrade gives a webhook without chosen event types the six types that it received before, and does not change other webhooks', async () => {
   const { url, drop } = await createBareDatabase();
   onTestFinished(drop);
   await migrate(url, [await migrationsBefore('0034')]);

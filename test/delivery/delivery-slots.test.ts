@@ -107,7 +107,7 @@ test('when a delivery to a healthy webhook endpoint ends, all waiting deliveries
   expect(slots.release(first)).toEqual(others);
 });
 
-test('if a process is killed while it holds back webhook deliveries to limit their concurrency, another process sends these deliveries', async () => {
+test('if a process is killed while webhook deliveries wait in its memory for a free slot, another process sends these deliveries', async () => {
   const receiver = await startReceiverForTest(hang);
   const { world, ideas } = await createAccount();
   const { id } = await addWebhook(db, world, { url: receiver.url });

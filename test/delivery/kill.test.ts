@@ -25,7 +25,7 @@ const longestAnswerMs = 30;
 
 const db = await createDatabaseForFile();
 
-test(`after ${kills} kills of servers under load (random seed ${seed}), no event is lost or invented, and each repeated delivery has the same body`, {
+test(`after ${kills} server kills under load (random seed ${seed}), the webhook got all events and none for unsaved changes, and repeated deliveries have identical bodies`, {
   timeout: 60_000 + kills * 10_000,
 }, async () => {
   const random = randomFrom(seed);

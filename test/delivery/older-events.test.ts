@@ -139,7 +139,7 @@ test('jobs that an older server version queued end without an error if their eve
   expect([receiver.received, smtp.received, heard]).toEqual([[], [], []]);
 });
 
-test('an event that is stored with data but without a body reaches webhooks, extensions, users and chats with this data', async () => {
+test('an event with stored data but without a stored body reaches webhooks, extensions, users and chat channels with this data', async () => {
   await store(event.data, {});
   const { accountId } = world;
   await runJob('deliver_webhooks', { account_id: accountId, endpoint_id: webhook.id, lane: laneOfEvent() });

@@ -411,7 +411,7 @@ describe('a failed webhook delivery', () => {
     expect(await failingSince()).toBeNull();
   });
 
-  test("a worker retries a webhook delivery from a job with an account id and also from an older server version's job without one", async () => {
+  test("a worker retries a webhook delivery, even if an older server version added the delivery's job without an account id", async () => {
     const { id, world, receiver } = await deliverTo(500);
     const worker = await startWorkerForTest(server);
     const isTried = (tries: number) =>
@@ -469,7 +469,7 @@ describe('a failed webhook delivery', () => {
     ['received', 204],
     ['refused', 500],
   ])(
-    'a request to redeliver an event during a delivery attempt causes one more delivery after the attempt is %s',
+    'if a redelivery is requested during a delivery attempt, one more delivery follows after the attempt is %s',
     async (_what, status) => {
       const answers: (() => void)[] = [];
       const { id, world, receiver } = await deliverTo(response => {
@@ -600,7 +600,7 @@ describe('the recipients and the order of webhook deliveries', () => {
     }
   });
 
-  test('other webhooks do not wait while each process sends one delivery to a hanging endpoint, and all processes together send one to a failing endpoint', async () => {
+  test('a hanging endpoint delays no other webhook: each process sends it one delivery at a time, or only one process if the endpoint is failing', async () => {
     const hanging = await startReceiverForTest(hang);
     const healthy = await startReceiverForTest();
     const world = await createWorld(server);

@@ -62,7 +62,7 @@ describe('the demo boards', () => {
     expect(statuses.some(status => status.allowComments === false)).toBe(true);
   });
 
-  describe.each(demoData.boards)('$name', board => {
+  describe.each(demoData.boards)('the demo board $name', board => {
     const titles = board.ideas.map(idea => idea.title);
     const tagNames = board.tags.map(tag => tag.name);
 

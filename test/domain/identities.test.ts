@@ -110,7 +110,7 @@ describe('a new person with an identity', () => {
     expect(await countUsers()).toBe(before);
   });
 
-  test('an account that only invited people may join refuses a new external identity, unless the setting of its provider lets everybody join', async () => {
+  test('an invitation-only account refuses a new external identity, and an account with allowed e-mail domains accepts only identities with these domains', async () => {
     const before = await countUsers();
     expect(await signIn(newPerson({ isAdmitted: false }))).toEqual({ refused: 'may_not_join' });
     await db.sql(`update accounts set join_rule = 'domains', join_domains = '{partner.example}' where id = $1`, [
@@ -123,7 +123,7 @@ describe('a new person with an identity', () => {
     expect(await signIn(newPerson({ isAdmitted: false }))).toMatchObject({ token: expect.any(String) });
   });
 
-  test('an account that is being erased signs nobody in, and sessions of its external identities reach no account', async () => {
+  test('an account whose erasure has begun refuses sign-ins with new external identities, and sessions of its existing identities give no access to the account', async () => {
     const person = newPerson();
     const known = await signIn(person);
     await db.sql('update accounts set deletion_scheduled_at = now(), erasure_began_at = now() where id = $1', [
@@ -135,7 +135,7 @@ describe('a new person with an identity', () => {
 });
 
 describe('an identity with the address of an existing user', () => {
-  test("an external identity with an existing user's e-mail address, in any spelling, signs nobody in until the user connects it", async () => {
+  test('a sign-in with an external identity fails if an existing user has its e-mail address in any spelling, until this user connects the identity', async () => {
     const userId = await createMember(db, world.accountId, 'admin');
     const email = await addressOf(userId);
     const person = newPerson({ address: ` ${email.toUpperCase()}` });
@@ -172,7 +172,7 @@ describe('an identity with the address of an existing user', () => {
 });
 
 describe('a session of an identity', () => {
-  test('a session of an external identity reaches only its account, without operator rights and without notifications from other accounts', async () => {
+  test('a session of an external identity gives access only to its account, without operator rights and without notifications from other accounts', async () => {
     const userId = await createMember(db, world.accountId, 'owner');
     const other = await createWorld(db);
     await db.sql(`insert into memberships (account_id, user_id, role) values ($1, $2, 'owner')`, [
@@ -243,7 +243,7 @@ describe('a session of an identity', () => {
 });
 
 describe('the erasure of an account', () => {
-  test('the erasure of an account ends the sessions of its external identities, and requests the deletion of users without another sign-in', async () => {
+  test('the erasure of an account ends the sessions of its external identities, and requests the deletion of users with no other way to sign in', async () => {
     const alone = await signIn(newPerson());
     const member = await createMember(db, world.accountId, 'member');
     const person = newPerson({ address: await addressOf(member) });

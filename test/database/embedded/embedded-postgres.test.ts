@@ -46,7 +46,7 @@ afterEach(async () => {
   running.clear();
 });
 
-describe('a first start', () => {
+describe('the first start of the embedded PostgreSQL', () => {
   test('the first start of the embedded PostgreSQL creates the application database in UTF-8 and a socket that only its owner can reach', async () => {
     const fresh = await makeDataDir();
     const postgres = await start(fresh);
@@ -94,7 +94,7 @@ describe('a first start', () => {
   });
 });
 
-describe('ownership', () => {
+describe('the owner of a data directory', () => {
   test('a second server on the same data directory fails with a one-line error, and the first server continues', async () => {
     const first = await start(dataDir);
     const refusal = await refused({ dataDir });
@@ -137,7 +137,7 @@ describe('ownership', () => {
   });
 });
 
-describe('the end', () => {
+describe('the end of the embedded PostgreSQL', () => {
   test('stop() ends the embedded PostgreSQL and removes its socket and pid file, and the data are there after the next start', async () => {
     const first = await start(dataDir);
     const pid = await readPid(dataDir);
@@ -240,7 +240,7 @@ describe('a killed PostgreSQL', () => {
   });
 });
 
-describe('a failure is one line', () => {
+describe('a failed start of the embedded PostgreSQL', () => {
   test('the error for a data directory that cannot be created has one line', async () => {
     const file = join(await makeDataDir(), 'file');
     await writeFile(file, '');
@@ -279,7 +279,7 @@ describe('a failure is one line', () => {
 });
 
 if (isRoot)
-  describe('as root', () => {
+  describe('the system user that runs the embedded PostgreSQL', () => {
     test('if the server runs as root, PostgreSQL runs as the system user "nobody" in a directory that this user can enter', async () => {
       await start(dataDir);
       const pid = await readPid(dataDir);
@@ -292,7 +292,7 @@ if (isRoot)
       expect(status).toMatch(/^Groups:\s*$/m);
     });
 
-    test('if only root can enter the data directory, it gets a symbolic link to a database in /var/lib and keeps its permissions', async () => {
+    test('if only root can enter the data directory, the directory keeps its permissions and gets a symbolic link to a database in /var/lib', async () => {
       const hidden = await makeDataDir(0o700);
       const first = await start(hidden);
       await query(first, 'create table kept as select 1');

@@ -255,7 +255,7 @@ describe('the longest chat message', () => {
   });
 
   test.each(['x', '*', '&', '<', '@', '🦀'])(
-    'a chat message whose texts consist of the character %s and are as long as allowed is within the size limit of every chat service',
+    'a chat message with texts of maximum length, each made of the character %s, is within the size limit of every chat service',
     character => {
       for (const type of ['idea.status_changed', 'idea.merged', 'comment.created'] as const) {
         const message = messageOf(type, long(character));

@@ -376,7 +376,7 @@ describe('the notices before a token expires', () => {
     expect(await runJobs(server)).toEqual([]);
   };
 
-  test('the issuer of a token gets one mail 7 days and one mail 1 day before the token expires, although parallel workers look for due notices', async () => {
+  test("a token's issuer gets one mail 7 days and one mail 1 day before the token expires, even with several parallel workers", async () => {
     const id = await expiring(7.01);
     await announce();
     expect(recipients()).toEqual([]);
@@ -396,7 +396,7 @@ describe('the notices before a token expires', () => {
     expect(recipients()).toEqual(['ada@example.com', 'ada@example.com']);
   });
 
-  test('the notice names the token, the account and the time, links to the page of the token, and has an unsubscribe link', async () => {
+  test('the notice before a token expires names the token and the time, links to the page of the token, and has an unsubscribe link', async () => {
     const id = await expiring(3);
     await server.sql(
       `update api_tokens set expires_at = date_trunc('day', expires_at) + interval '20 hours 15 minutes' where id = $1`,
@@ -415,7 +415,7 @@ describe('the notices before a token expires', () => {
     expect(raw).toContain('List-Unsubscribe-Post: List-Unsubscribe=One-Click');
   });
 
-  test('nobody gets a notice for a revoked or expired token, an OAuth grant, or a token whose issuer gets no mail, was blocked or lost the role', async () => {
+  test('a token causes no notice if it is revoked, expired or an OAuth grant, or if its issuer is blocked, demoted or gets no mail', async () => {
     const admin = await createMember(server, world.accountId, 'admin', 'Former');
     const blocked = await createMember(server, world.accountId, 'admin', 'Blocked');
     const silent = await createMember(server, world.accountId, 'admin', 'Silent');
@@ -433,7 +433,7 @@ describe('the notices before a token expires', () => {
     expect(recipients()).toEqual([]);
   });
 
-  test('a token that is revoked or rotated with a later expiry gets no mail from a notice that is already queued, and the rotated token gets new notices', async () => {
+  test('a queued notice is not mailed after its token is revoked or gets a later expiry, and a rotated token gets new notices', async () => {
     const [revoked, rotated] = [await expiring(3), await expiring(3)];
     await addExpiryNotices(server.database);
     await server.sql('update api_tokens set revoked_at = now() where id = $1', [revoked]);

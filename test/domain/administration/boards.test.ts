@@ -119,7 +119,7 @@ const refuseChange = (key: string, changes: Partial<StatusFields>, message: stri
 const refuseRemoval = (key: string, message: string) =>
   expectRefusal(db, async admin => removeStatus(admin, await requireStatus(admin, board, key)), 'conflict', message);
 
-test('a new status gets the requested position, or the last position if the request has none', async () => {
+test('a new status gets the requested position, or the last position if the request names no position', async () => {
   const add = (key: string, position?: number) =>
     administer(db, admin =>
       addStatus(admin, board, { key, category: 'active', label: key, ...(position && { position }) }),

@@ -89,7 +89,7 @@ test.each([
   ['blocked', 'blocked', ['oauth']],
   ['demoted', 'demoted', []],
 ] as const)(
-  'if an admin is %s while creating an API token and an OAuth token, the new tokens are revoked as if they had existed before',
+  "if an admin is %s while creating an API token and an OAuth token, the server treats the new tokens like the admin's existing tokens",
   async (_, way, expected) => {
     const member = { accountId: world.accountId, userId: await createMember(db, world.accountId, 'admin') };
     const leave = (admin: Administration) => {
@@ -269,7 +269,7 @@ test('if a token is rotated twice in parallel with an overlap, the second rotati
   });
 });
 
-test('a rotation that replaces only the newest secret keeps the old secret and its end', async () => {
+test('a rotation that replaces only the newest secret changes neither the old secret nor the time when the old secret expires', async () => {
   const { token, plaintext } = await newToken();
   await rotate(token.id, { overlapHours: 24 });
   const before = await secretsOf(token.id);
@@ -364,7 +364,7 @@ test.each([
   expect(() => checkRestrictions({ ...none, allowedNetworks: [given] }, maxima)).toThrow('is not a network such as');
 });
 
-test('a token can have at most 20 networks, and own limits from 1 to the limits of the server', async () => {
+test('a token can have at most 20 networks, and its own rate limits cannot exceed the limits of the server', async () => {
   const networks = (count: number) => Array.from({ length: count }, (_, n) => `10.${n}.0.0/16`);
   const check = (changes: object) => () => checkRestrictions({ ...none, ...changes }, maxima);
   expect(check({ allowedNetworks: networks(21) })).toThrow('at most 20 networks');

@@ -53,7 +53,7 @@ describe('an account after an interrupted erasure', () => {
     expect((await read()).key).toBe('unauthorized');
   });
 
-  test('a token that is not revoked is rejected nevertheless after the erasure of its account has begun', async () => {
+  test('after the erasure of an account has begun, the tokens of the account are rejected even if they are not revoked', async () => {
     await server.sql('update api_tokens set revoked_at = null where id = $1', [populated.ownToken.id]);
     expect((await read()).key).toBe('unauthorized');
   });

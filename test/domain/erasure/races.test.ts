@@ -189,7 +189,7 @@ test('if a user is erased during a webhook request that names them, the server d
   await server.sql('delete from webhook_endpoints where id = $1', [webhookId]);
 });
 
-test('an OAuth token refresh and the erasure of its user at the same time both end, and no OAuth record of a token remains', async () => {
+test('if an OAuth token is refreshed while its user is erased, both operations finish, and no OAuth record of a token remains', async () => {
   const provider = await startPublicServer({ on: server });
   onTestFinished(() => provider.close());
   const userId = await createMember(server, world.accountId, 'admin', person.name);
@@ -215,7 +215,7 @@ test('an OAuth token refresh and the erasure of its user at the same time both e
   expect(await server.sql(`select from oauth_records where model <> 'Client' and token_id is not null`)).toEqual([]);
 });
 
-test('an OAuth grant that is created while the erasure of its account starts is removed by the erasure', async () => {
+test('if an OAuth grant is created while the erasure of its account starts, the erasure removes the grant', async () => {
   const { accountId, ownerId: userId, boardId } = await createWorld(server);
   await scheduleDeletion(server, accountId);
   let outcome: Promise<CleanUpOutcome> | undefined;
