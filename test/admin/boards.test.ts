@@ -295,7 +295,7 @@ describe('the pages of boards', () => {
     ]);
   });
 
-  test('the admin pages of boards escape HTML in names and labels, and remove characters that change the text direction, except in form fields', async () => {
+  test('the admin pages of boards escape HTML in names and labels, and outside form fields they also remove characters that change the text direction', async () => {
     const hostile = `"><img src=x onerror='alert(1)'>\u202e`;
     const tagId = await createTag(server, world.accountId, world.boardId, hostile);
     await insertIdea(server, world, { moderationState: 'pending' });

@@ -19,7 +19,7 @@ afterAll(async () => {
   await server.close();
 });
 
-describe.each(ways)('the work of an admin: %s', way => {
+describe.each(ways)('the work of an owner %s', way => {
   let world: World;
   let person: Person;
 

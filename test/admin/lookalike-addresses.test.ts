@@ -198,7 +198,7 @@ test("after the spelling of a user's e-mail address changes, a request for a pas
   expect(mail.received.map(({ to }) => to)).toEqual([`Iris.${count}@bücher.example`]);
 });
 
-test("mail goes to the canonical form of an address's domain, also if toLowerCase() in JavaScript would return another domain", async () => {
+test("mail goes to the canonical form of an e-mail address's domain, even if toLowerCase() in JavaScript would return a different domain", async () => {
   const address = `Zoe.${count}@ΟΔΟΣ.example`;
   await make(address);
   await stranger().post('/admin/password-link', { email: address.replace('Σ', 'σ') });

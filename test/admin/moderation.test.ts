@@ -412,7 +412,7 @@ describe('merging ideas', () => {
     ]);
   });
 
-  test('several identical concurrent merges take effect once, and of two concurrent merges in opposite directions one is refused with a reason', async () => {
+  test('several identical concurrent merges take effect once, and one of two concurrent merges in opposite directions is refused with an explanation', async () => {
     const [source, target] = [await idea('Once'), await idea('Into')];
     const [one, other] = [await idea('This'), await idea('That')];
     const tokens = new Map([

@@ -97,7 +97,7 @@ describe('a password link by mail', () => {
     expect(await server.sql('select from password_links where user_id = $1', [world.ownerId])).toEqual([]);
   });
 
-  test('if eight concurrent requests use one password link, exactly one of them sets the password', async () => {
+  test('if eight concurrent requests use the same password link, exactly one of them sets the password', async () => {
     const { token } = await mailedLink();
     const chosen = Array.from({ length: 8 }, (_, n) => `the password number ${n}`);
     const statuses = await Promise.all(chosen.map(async one => (await setBy(token, one)).status));
@@ -115,7 +115,7 @@ describe('a password link by mail', () => {
     expect((await setBy(late.token)).status).toBe(404);
   });
 
-  test('a request for a password link gets the same response and queues a job of the same kind for known and unknown e-mail addresses', async () => {
+  test('requests for a password link for known and for unknown e-mail addresses get the same response and queue the same kind of job', async () => {
     const blockedId = await createMember(server, world.accountId, 'admin');
     await server.sql('insert into user_blocks (account_id, user_id) values ($1, $2)', [world.accountId, blockedId]);
     const addresses = [email, 'nobody@example.com', 'no address', 'a\0b@example.com', await emailOf(server, blockedId)];

@@ -195,7 +195,7 @@ describe('a new sign-in address', () => {
     expect((await user())?.email).toBe(person.email);
   });
 
-  test('the link that confirms an e-mail address is invalid after a change of the password or after a day', async () => {
+  test('the link that confirms an e-mail address expires after a day, and is invalid if the password has changed since the request for the link', async () => {
     const address = `late-${userId}@example.org`;
     await askForEmail(address);
     const path = await linkTo(address);

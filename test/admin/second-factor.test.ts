@@ -137,7 +137,7 @@ describe('turning on two-factor sign-in', () => {
     expect(await server.sql('select from second_factors where user_id = $1', [userId])).toEqual([]);
   });
 
-  test("turning on two-factor sign-in ends the user's other session, and the current session then counts as a two-factor session", async () => {
+  test("after a user turns on two-factor sign-in, the current session counts as a two-factor session, and the user's other session has ended", async () => {
     userId = await createUser(server, 'Ada');
     person = await givePassword(server, userId);
     const [one, other] = [await passwordOnly(), await passwordOnly()];
@@ -260,7 +260,7 @@ describe('a sign-in with two factors', () => {
     expect(await isSignedIn(browser)).toBe(false);
   });
 
-  test('if the form for the code names a page on another host, the browser goes to the home page after the sign-in', async () => {
+  test('after a sign-in with a code, the server redirects to the admin home page if the form names a page on another host', async () => {
     const browser = await passwordOnly('https://evil.example/x');
     const answer = await browser.post(codePage, { next: '//evil.example', code: app.code() });
     expect(answer.location).toBe('/admin');
@@ -559,7 +559,7 @@ describe('an account that requires two-factor sign-in of its owners and admins',
     expect((await (await asMember('member')).get('/admin')).status).toBe(200);
   });
 
-  test('an admin without two-factor sign-in can open the profile and leave the account that requires it, and an owner can sign out', async () => {
+  test('people without two-factor sign-in can open their profile, leave an account that requires two-factor sign-in, and sign out', async () => {
     await requireIt();
     const admin = await asMember('admin');
     expect((await admin.get('/admin/profile')).status).toBe(200);

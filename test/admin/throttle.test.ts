@@ -174,7 +174,7 @@ describe('links to set a password', () => {
   });
 });
 
-test('a sign-in gets 503 if the passwords of too many other sign-ins wait for their check', async () => {
+test('a sign-in gets 503 if too many other sign-ins wait for the check of their passwords', async () => {
   const { verify } = argon2;
   const release = Promise.withResolvers<void>();
   const spy = vi.spyOn(argon2, 'verify').mockImplementation((async (...parameters: Parameters<typeof verify>) => {

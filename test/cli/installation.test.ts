@@ -49,7 +49,7 @@ async function createEmptyDatabase(
   return url.href;
 }
 
-test.concurrent('on a database without migrations, account list and doctor report the pending migrations, and only migrate applies them', async ({
+test.concurrent('the commands account list and doctor report the pending migrations of a new database, and only the command migrate applies the migrations', async ({
   onTestFinished,
 }) => {
   const url = await createEmptyDatabase(onTestFinished, 'cli_not_migrated');

@@ -164,7 +164,7 @@ describe('client.events.follow', () => {
     expect(waits).toEqual([1_000, 1_000, 1_000]);
   });
 
-  test('client.events.follow asks the server to wait five seconds less than the timeout of the client, and at most 55 seconds', async () => {
+  test("client.events.follow asks the server to wait for events until five seconds before the client's timeout, but for at most 55 seconds", async () => {
     await create('1');
     const waitOf = async (options: Partial<IdeaBoardOptions>) => {
       await take(1, {}, impatientClient(options));

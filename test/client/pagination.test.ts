@@ -47,7 +47,7 @@ test('iterating over a list of the client requests pages of 100 ideas, the maxim
   expect(gateway.requests.map(({ path }) => path)).toEqual(['/api/v1/ideas?per_page=100']);
 });
 
-test('iterating over ideas by their ids with the client needs one request, which has only the ids', async () => {
+test('iterating over the ideas with given ids with the client sends one request with the ids as its only query parameter', async () => {
   const { client, gateway } = await clientThroughGateway();
   const wanted = [ids[4] ?? 0, ids[1] ?? 0];
   const seen: number[] = [];

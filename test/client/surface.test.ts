@@ -133,7 +133,7 @@ test('the methods of the client have the expected TypeScript types', () => {
   expectTypeOf<keyof RawClient>().toEqualTypeOf<keyof Contract>();
 });
 
-test('the result of a read with an etag has the type of the data or of notModified', () => {
+test('the result of a client read with the option etag has the type of the data or of notModified', () => {
   const read = async ({ ideas, board, webhooks }: IdeaBoard, etag: string | undefined) => {
     const idea = await ideas.get(1, { etag });
     if (idea === notModified) return idea satisfies NotModified;

@@ -340,7 +340,7 @@ describe('failures that a test plans', () => {
     }
   });
 
-  test('a planned failure of the test server happens once by default, and planned failures of one operation happen in their order', async () => {
+  test('a planned failure of the test server happens once by default, and several planned failures of one operation happen in the planned order', async () => {
     const server = await startForTest();
     const client = clientOf(server);
     const create = () => keyOf(client.ideas.create({ title: 'A', body: 'B' }));

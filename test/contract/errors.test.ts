@@ -74,7 +74,7 @@ describe('the error catalogue', () => {
     expect(catalogue).toEqual({ ...specified, ...decided });
   });
 
-  test('each key of the error catalogue is in snake case and has a unique meaning that is a sentence', () => {
+  test('each key of the error catalogue is in snake case, and the meaning of each key is a unique sentence', () => {
     for (const key of Object.keys(errors)) expect(key).toMatch(/^[a-z]+(_[a-z]+)*$/);
     const meanings = Object.values(errors).map(({ meaning }) => meaning);
     expect(new Set(meanings).size).toBe(meanings.length);

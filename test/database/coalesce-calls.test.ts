@@ -31,7 +31,7 @@ test('if the combined call of coalesceCallsByAccount() for one account fails, th
   ]);
 });
 
-test('coalesced calls that arrive while a batch runs wait for its end, and then run in batches of at most maxBatchSize calls', async () => {
+test('coalesced calls that arrive while a batch runs wait until the batch ends, and then run in batches of at most maxBatchSize calls', async () => {
   const runs: number[][] = [];
   const call = coalesceCalls(
     async (items: number[]) => {

@@ -832,7 +832,7 @@ test('an event has at most one delivery for each webhook and at most one notific
   expect(await refusalOf(await filled(`${notify}; ${notify}`))).toBe('notifications_event_id_user_id_key');
 });
 
-test('the body of an idea and a comment mention a user at most once each', async () => {
+test('the database stores at most one mention of a user for the body of an idea, and at most one for each comment', async () => {
   const ofBody = `insert into mentions (account_id, idea_id, user_id, name) values (:account, :idea, :member, 'M')`;
   expect(await refusalOf(await filled(`${ofBody}; ${ofBody}`))).toBe('mentions_idea_id_comment_id_user_id_key');
   const ofComment = `insert into mentions (account_id, idea_id, comment_id, user_id, name)

@@ -111,7 +111,7 @@ interface ForeignKey {
 }
 
 describe('the schema', () => {
-  test('the list of table kinds contains every database table as a tenant, global or local table', async () => {
+  test('the list of table kinds classifies every database table as a tenant table, a global table or a local table', async () => {
     const tables = await db.sql<{ name: string }>(
       `select relname as name from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'p')`,
     );

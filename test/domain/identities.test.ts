@@ -222,7 +222,7 @@ describe('a session of an identity', () => {
     expect(await sessionOf(alone)).toBeDefined();
   });
 
-  test('a user who is blocked in an account cannot sign in with an external identity of this account, even as a member of another', async () => {
+  test('a user who is blocked in one of two accounts cannot sign in with an external identity of the account that blocks them', async () => {
     const userId = await createMember(db, world.accountId, 'member');
     const other = await createWorld(db);
     await db.sql(`insert into memberships (account_id, user_id, role) values ($1, $2, 'member')`, [

@@ -127,7 +127,7 @@ describe('a notification mail', () => {
     expect(mail?.text).toContain(`/boards/${world.boardSlug}/${targetId}?`);
   });
 
-  test('moderators get a mail about a pending idea, and its author gets a mail about the approval or rejection', async () => {
+  test('moderators get a mail about a pending idea, and the author of the idea gets a mail about the approval or rejection', async () => {
     await server.sql('update boards set pre_moderation = true where id = $1', [world.boardId]);
     const author = await createReader('author');
     await createReader('moderator', 'moderator');

@@ -65,7 +65,7 @@ describe('the notifications of followers', () => {
     });
   });
 
-  test('each follower of a merged idea or its target gets one notification of the merge, even a follower of both', async () => {
+  test('each follower of a merged idea or its target gets one notification of the merge, even if the follower follows both ideas', async () => {
     const targetId = await insertIdea(server, world, { title: 'Themes' });
     const ofSource = await createFollower(ideaId);
     const ofTarget = await createFollower(targetId);

@@ -37,7 +37,7 @@ const refuseUpdate = (changes: BoardChanges, reason: 'invalid' | 'conflict', mes
     message,
   );
 
-test('a new board has one default status for each of the six categories, with the key that the API field status shows for the category', async () => {
+test('a new board has one default status in each of the six categories, with the key that the API shows for the category', async () => {
   const statuses = await administer(db, async admin => {
     const created = await createBoard(admin, { accountId: world.accountId, slug: 'new', name: 'New' });
     return listStatuses(admin, created);

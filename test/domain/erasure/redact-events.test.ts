@@ -41,7 +41,7 @@ async function shownBy(eventId: string) {
 
 const redactionOf = (userId: number) => ({ accountId: world.accountId, userId, placeholder, batchSize: 2 });
 
-test('after the erasure of a user, the event of their action shows the placeholder user as actor and author, in the columns data and body', async () => {
+test("after the erasure of a user, events of the user's actions show the placeholder user as actor and author, in the columns data and body", async () => {
   const userId = await createMember(server, world.accountId, 'moderator', 'Ada');
   const eventIds = [];
   for (let n = 0; n < 3; n++) eventIds.push(await recordMerge(userId, world.ownerId));
