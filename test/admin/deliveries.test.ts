@@ -64,7 +64,7 @@ const idsIn = (html: string) =>
 const nextIn = (html: string) => /rel="next" href="([^"]+)"/.exec(html)?.[1]?.replaceAll('&amp;', '&');
 
 describe('a webhook delivery', () => {
-  test('an owner can send a webhook delivery again from its page, and both requests have the same webhook-id and a valid signature', async () => {
+  test("an owner can send a webhook delivery again from the delivery's page, and both requests have the same webhook-id and a valid signature", async () => {
     await visitor.submit(`/admin/webhooks/${id}`, `/admin/webhooks/${id}/test`);
     await receiver.waitForRequests(1);
     const [delivery] = await deliveriesOf(server, id);

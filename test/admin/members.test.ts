@@ -126,7 +126,7 @@ describe('a member', () => {
     expect(await roleOf(adminId)).toBe('admin');
   });
 
-  test('the page that confirms the removal of a member offers to revoke their API tokens', async () => {
+  test("the page that confirms the removal of a member offers to revoke the member's API tokens", async () => {
     for (const isRevoked of [true, false]) {
       const userId = await createMember(server, world.accountId, 'admin', 'Grace');
       const visitor = await signedIn(server, userId);

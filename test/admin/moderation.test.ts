@@ -322,7 +322,7 @@ describe('an idea', () => {
     expect(audit()).toEqual([]);
   });
 
-  test('the moderation pages link the URLs in an idea, in its comments and in a rejected idea', async () => {
+  test('the moderation pages show the URLs in ideas, comments and rejected ideas as links', async () => {
     const link = (url: string) => `<a href="${url}" rel="nofollow ugc noopener">${url}</a>`;
     const body = 'See https://a.example/b.';
     const [shown, waiting, refused] = [

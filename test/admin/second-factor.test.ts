@@ -553,7 +553,7 @@ describe('an account that requires two-factor sign-in of its owners and admins',
     expect(await server.sql(`select from accounts where slug = 'another-slug'`)).toEqual([]);
   });
 
-  test('moderators and members need no second factor in an account that requires one of owners and admins', async () => {
+  test('moderators and members need no second factor in an account that requires two-factor sign-in only of owners and admins', async () => {
     await requireIt();
     expect((await (await asMember('moderator')).get('/admin/queue')).status).toBe(200);
     expect((await (await asMember('member')).get('/admin')).status).toBe(200);

@@ -167,7 +167,7 @@ describe('a webhook', () => {
     );
   });
 
-  test('after an owner disables a webhook and confirms it, the webhook gets no events until the owner enables it again', async () => {
+  test('after an owner confirms that a webhook is to be disabled, the webhook gets no events until the owner enables it again', async () => {
     const { id } = await addWebhook(server, world, { url: receiver.url });
     const path = `${list}/${id}`;
     const before = await visitor.get(path);

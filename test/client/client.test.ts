@@ -281,7 +281,7 @@ describe('headers and options of fetch', () => {
 });
 
 describe('construction of the client', () => {
-  test('the client uses the option fetch and sends the option headers, but an Authorization header among them does not replace the token', async () => {
+  test('the client uses the function in the option fetch and sends the headers in the option headers, except an Authorization header', async () => {
     const urls: string[] = [];
     const fetched = new IdeaBoard({
       baseUrl: server.baseUrl,

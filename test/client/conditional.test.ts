@@ -137,7 +137,7 @@ describe('the option cache', () => {
     await expect(client.board.get()).rejects.toMatchObject({ key: 'timed_out' });
   });
 
-  test('the memory cache removes the responses that were not used for the longest time when it is full', () => {
+  test('a full memory cache removes the least recently used responses', () => {
     const cache = new MemoryCache({ maxCharacters: 30 });
     const response = { etag: '"1"', body: '123456' };
     for (const key of ['a', 'b', 'c']) cache.set(key, response);

@@ -135,7 +135,7 @@ describe('documented routes over HTTP', () => {
   });
 
   test.each(documented.filter(({ isOpen }) => !isOpen))(
-    '$method $path knows each of its query parameters in the OpenAPI document and rejects an unknown query parameter',
+    '$method $path recognizes all query parameters that the OpenAPI document lists, and rejects any other query parameter',
     async operation => {
       const names = operation.parameters.filter(one => one.in === 'query').map(({ name }) => name);
       // The values are invalid, so that the request never changes anything.

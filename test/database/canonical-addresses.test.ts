@@ -160,7 +160,7 @@ test('on the new schema, SQL of the previous server version can invite an e-mail
   expect(await db.sql('select from invitations')).toHaveLength(1);
 });
 
-test('a user who is added while fillCanonicalAddresses() runs keeps their canonical e-mail address, even if an older user has the same one', async () => {
+test('a user who is added while fillCanonicalAddresses() runs keeps their canonical e-mail address, even if an older user has the same address', async () => {
   const db = await createTestDatabase();
   onTestFinished(() => db.drop());
   await addUsers({ rows: db.sql }, 'ada@bücher.example');

@@ -160,7 +160,7 @@ const promises: Promised[] = [
   },
   {
     constraint: 'merges_not_self_check',
-    promise: 'a merge has two ideas',
+    promise: 'the two ideas of a merge are different',
     statement: 'insert into merges (account_id, source_id, target_id) values (:account, :idea, $1::bigint)',
     refused: [':idea'],
     accepted: [':other_idea'],
@@ -374,21 +374,21 @@ const promises: Promised[] = [
   },
   {
     constraint: 'api_tokens_previous_secret_check',
-    promise: 'an old secret is the SHA-256 of a secret, and has an end',
+    promise: 'an old secret of a token is stored as a SHA-256 and has an expiry',
     statement: `update api_tokens set previous_secret_hash = $1, previous_secret_expires_at = now() where id = :token`,
     refused: [Buffer.alloc(31), null],
     accepted: [Buffer.alloc(32)],
   },
   {
     constraint: 'api_tokens_read_limit_check',
-    promise: 'an own limit of reads is at least 1',
+    promise: 'the own read limit of a token is at least 1',
     statement: 'update api_tokens set read_limit = $1 where id = :token',
     refused: [0, -1],
     accepted: [1, null],
   },
   {
     constraint: 'api_tokens_write_limit_check',
-    promise: 'an own limit of writes is at least 1',
+    promise: 'the own write limit of a token is at least 1',
     statement: 'update api_tokens set write_limit = $1 where id = :token',
     refused: [0, -1],
     accepted: [1, null],
@@ -470,7 +470,7 @@ const promises: Promised[] = [
   },
   {
     constraint: 'sign_in_methods_kind_check',
-    promise: 'people sign in with a password',
+    promise: 'a sign-in method is always a password',
     statement: `insert into sign_in_methods (user_id, kind, credential) values (:member, $1, '$argon2id$v=19$')`,
     refused: ['', 'passkey'],
     accepted: ['password'],
@@ -798,7 +798,7 @@ test.each(promises)(
   },
 );
 
-test('this file tests every check constraint and unique constraint of the database schema, except for the listed ones', async () => {
+test('this file tests every check constraint and unique constraint of the database schema, except for the listed constraints', async () => {
   const names = await db.sql<{ name: string }>(`
     select conname as name from pg_constraint
     where connamespace = 'public'::regnamespace and contype in ('c', 'u')
@@ -877,7 +877,7 @@ describe('a status', () => {
     expect(count).toEqual({ count: 3 });
   });
 
-  test('the database refuses to delete a status while an idea has it', async () => {
+  test('the database refuses to delete a status while an idea has this status', async () => {
     const removal = `delete from statuses where board_id = :board and key = $1`;
     expect(await refusalOf(await filled(removal), ['open'])).toBe('ideas_status_of_board_fkey');
     expect(await refusalOf(await filled(removal), ['done'])).toBeUndefined();
@@ -903,7 +903,7 @@ describe('removal of users and accounts', () => {
     expect(await db.sql('select value from votes where voter_id = $1', [voterId])).toEqual([{ value: 1 }]);
   });
 
-  test('if an account is deleted, the database deletes its rows in all tables except oauth_records, and no row of another account', async () => {
+  test("if an account is deleted, the database deletes the account's rows in all tables except oauth_records, but no rows of another account", async () => {
     const gone = await createWorld(db);
     const idea = await insertIdea(db, gone);
     const second = await insertIdea(db, gone);

@@ -247,7 +247,7 @@ describe('a transaction', () => {
     db.updateTable('tags').set({ name: $.name }).where('id', '=', $.tagId),
   );
 
-  test('if PostgreSQL cancels one of two transactions to break a deadlock, that transaction runs again and both succeed', async () => {
+  test('if PostgreSQL cancels one of two transactions to break a deadlock, the canceled transaction runs again, and both transactions succeed', async () => {
     const database = await open();
     const tags = [
       await createTag(db, world.accountId, world.boardId),

@@ -171,7 +171,7 @@ describe('applying migrations', () => {
 });
 
 describe('several processes that migrate', () => {
-  test('processes that wait for a running migration do not block its "create index concurrently"', async () => {
+  test('processes that wait for a running migration do not block the statement "create index concurrently" of this migration', async () => {
     const db = await freshDatabase();
     const stream = await makeStream({
       '0001_table.sql': 'create table things (id int);',

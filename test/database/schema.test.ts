@@ -91,7 +91,7 @@ describe('the migrated schema', () => {
     webhook_deliveries: 'webhook_endpoints',
   };
 
-  test('if an account is deleted, foreign keys delete its rows in all tables except those of OAuth, sessions and sign-ins', async () => {
+  test("if an account is deleted, foreign keys delete the account's rows in all tables except the tables of OAuth, sessions and sign-ins", async () => {
     const rows = await db.sql<{ table_name: string; foreign_table: string; action: string }>(`
       select c.conrelid::regclass::text as table_name, c.confrelid::regclass::text as foreign_table, c.confdeltype as action
       from pg_constraint c where c.contype = 'f' and c.connamespace = 'public'::regnamespace`);

@@ -54,7 +54,7 @@ describe('the demo boards', () => {
     expect(share).toBeLessThan(0.4);
   });
 
-  it('the demo data has custom statuses of every category, with at least one hidden, one closed for votes and one closed for comments', () => {
+  it('the demo data has custom statuses of every category, including a hidden status, a status closed for votes, and a status closed for comments', () => {
     const statuses = demoData.boards.flatMap(board => (board.statuses === 'default' ? [] : board.statuses));
     expect([...new Set(statuses.map(status => status.category))].sort()).toEqual([...CATEGORIES].sort());
     expect(statuses.some(status => status.isHidden)).toBe(true);

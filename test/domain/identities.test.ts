@@ -135,7 +135,7 @@ describe('a new person with an identity', () => {
 });
 
 describe('an identity with the address of an existing user', () => {
-  test('a sign-in with an external identity fails if an existing user has its e-mail address in any spelling, until this user connects the identity', async () => {
+  test("a sign-in with an external identity that has an existing user's e-mail address, in any spelling, fails until the user connects the identity", async () => {
     const userId = await createMember(db, world.accountId, 'admin');
     const email = await addressOf(userId);
     const person = newPerson({ address: ` ${email.toUpperCase()}` });
@@ -262,7 +262,7 @@ describe('the erasure of an account', () => {
   });
 });
 
-describe('an account that requires its provider', () => {
+describe('an account that requires sign-in with its provider', () => {
   test('if an account requires sign-in with its provider, only owners and users who signed in with that provider can access the account', async () => {
     const [member, admin] = [
       await createMember(db, world.accountId, 'member'),

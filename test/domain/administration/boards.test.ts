@@ -319,7 +319,7 @@ test('when a tag is removed from a board, its ideas lose the tag and are not del
   expect(await db.sql('select id from ideas where id = $1', [ideaId])).toHaveLength(1);
 });
 
-test('two public boards cannot have the same slug, no matter whether one is created, published or renamed', async () => {
+test('a public board cannot get the slug of another public board when it is created, published or renamed', async () => {
   const other = await createWorld(db, { isPublic: true });
   const taken = `Another public board has the slug ${other.boardSlug}, and with it the page /b/${other.boardSlug}`;
   const isPublic = async () =>

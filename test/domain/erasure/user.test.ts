@@ -110,7 +110,7 @@ describe('an erased user', () => {
     expect(counts).toEqual([{ n: 4 }]);
   });
 
-  test('the erasure of a user changes the ETag and updated_at of their ideas, so that clients replace cached responses', async () => {
+  test("the erasure of a user changes the ETag and updated_at of the user's ideas, so that clients replace cached responses", async () => {
     const again = await read(`GET /api/v1/ideas/${populated.ideaId}`, undefined, { 'If-None-Match': shown.etag ?? '' });
     expect(again.status).toBe(200);
     expect(again.body.updated_at > shown.updatedAt).toBe(true);
