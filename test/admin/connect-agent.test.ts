@@ -120,7 +120,7 @@ describe('links on the page of API tokens that connect an agent', () => {
     }
   });
 
-  test("a moderator or member gets 403 for the page of API tokens and sees none of the page's links that connect an agent", async () => {
+  test("a moderator or member gets 403 for the page of API tokens, without the page's links that connect an agent", async () => {
     const admin = await signedIn(server, await createMember(server, world.accountId, 'admin'));
     expect((await admin.get('/admin/tokens')).html).toContain('cursor://');
     for (const role of ['moderator', 'member'] as const) {

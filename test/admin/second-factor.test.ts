@@ -207,7 +207,7 @@ describe('a sign-in with two factors', () => {
     expect((await enter(browser, app.code())).status).toBe(303);
   });
 
-  test('the code with which a user turned on two-factor sign-in does not work for a sign-in', async () => {
+  test('a sign-in refuses the code that the user entered to turn on two-factor sign-in', async () => {
     clock.advance(-30_000);
     expect((await enter(await passwordOnly(), app.code())).status).toBe(422);
   });
