@@ -64,7 +64,7 @@ export async function createToken(
  * Stores a token with its own voter, without any checks. Only the result contains the plaintext, because the database
  * stores the SHA-256 of the secret.
  */
-export async function insertToken(admin: Administration, input: NewToken): Promise<IssuedToken> {
+async function insertToken(admin: Administration, input: NewToken): Promise<IssuedToken> {
   const voter = admin.em.create(Voter, { accountId: input.accountId });
   await admin.em.flush();
   const secret = makeSecret();
