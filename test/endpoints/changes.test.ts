@@ -92,7 +92,7 @@ describe('the edit of an idea', () => {
     ]);
   });
 
-  test('another token of the author can edit an idea, a moderator can also edit an old idea, and another user without the moderate grant cannot edit it', async () => {
+  test('an author can edit an idea with a second token, a moderator can edit even an old idea, and other users cannot edit it', async () => {
     const { id } = await create();
     const { token: second } = await issueToken(server, world, 'write', { issuerId: authorId });
     expect((await edit(id, { body: 'By the second token' }, second)).status).toBe(200);
@@ -123,7 +123,7 @@ describe('the edit of an idea', () => {
     await expectRefusal(() => remove(id), 422, 'change_window_closed');
   });
 
-  test('on a board with pre-moderation, authors can delete their published ideas but cannot edit them, and their pending ideas get 404', async () => {
+  test('on a board with pre-moderation, an author can delete but not edit a published idea, and cannot edit a pending idea', async () => {
     await setBoard('pre_moderation = true');
     const pending = await create();
     await expectRefusal(() => edit(pending.id, { title: 'Spam' }), 404, 'not_found');
@@ -200,7 +200,7 @@ describe('the edit of an idea', () => {
     expect(await eventsOf(id, 'idea.updated')).toHaveLength(1);
   });
 
-  test('after an edit of an idea, events, stored responses and repeated webhook deliveries do not contain the earlier text', async () => {
+  test('after an edit of an idea, no event, no stored response and no retried webhook delivery contains the earlier text', async () => {
     const receiver = await startReceiverForTest((response, { body }) => response.writeHead(500).end(body));
     await addWebhook(server, world, { url: receiver.url });
     const input = { title: 'Export', body: 'The password is hunter2.' };
@@ -230,7 +230,7 @@ describe('the edit of an idea', () => {
     expect(replayed.body).toMatchObject({ id: created.id, body: 'The password is secret.' });
   });
 
-  test('an edit of an idea notifies only mentioned people whom the earlier body did not mention', async () => {
+  test('an edit of an idea notifies only the people whom the new body mentions and the earlier body did not mention', async () => {
     const names = ['Nina New', 'Otto Old'];
     const [newId, oldId] = await Promise.all(names.map(name => createMember(server, world.accountId, 'member', name)));
     const { body } = await ask('POST /api/v1/ideas', author, { title: 'Mentions', body: 'As @Otto Old said.' });
@@ -296,7 +296,7 @@ describe('the deletion of an idea', () => {
     expect((await remove(commented.id, moderator)).status).toBe(200);
   });
 
-  test('a moderator deletes an idea with a reason, and the author gets a notification with the title and the reason, but other followers get none', async () => {
+  test('if a moderator deletes an idea with a reason, its author gets a notification with title and reason, and other followers get none', async () => {
     const { id } = await create();
     await comment(id, 'I follow it now.', stranger);
     await runJobs(server);
@@ -326,7 +326,7 @@ describe('the deletion of an idea', () => {
     }
   });
 
-  test('an idea cannot be deleted while other ideas are merged into it, so that no votes on these ideas are lost', async () => {
+  test('an idea that is the target of a merge cannot be deleted, because the votes on the merged ideas would be lost', async () => {
     const [source, target] = [await create(), await create()];
     await ask(`POST ${idea(source.id)}/vote`, stranger, { value: 'up' });
     await ask(`POST ${idea(source.id)}/merge`, moderator, { target_id: target.id });
@@ -361,7 +361,7 @@ describe('the deletion of an idea', () => {
 });
 
 describe('parallel changes of an idea', () => {
-  test('if 10 requests delete one idea at the same time, exactly one succeeds, and one event reports it', async () => {
+  test('if 10 requests delete one idea at the same time, exactly one succeeds, and only one event is recorded', async () => {
     const { id } = await create();
     const answers = await Promise.all(Array.from({ length: 10 }, () => remove(id)));
     expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array(9).fill(404)]);
@@ -369,7 +369,7 @@ describe('parallel changes of an idea', () => {
   });
 
   test.each([1, 2, 3, 4])(
-    'if others vote and comment while the author deletes an idea, either the votes and comments or the deletion is refused (%i)',
+    'if others vote and comment while the author deletes an idea, the server refuses either the deletion or all votes and comments (%i)',
     async () => {
       const { id } = await create();
       const [deletion, vote, text] = await Promise.all([
@@ -388,7 +388,7 @@ describe('parallel changes of an idea', () => {
   );
 
   test.each([1, 2, 3, 4])(
-    'an edit of an idea in parallel with a merge or a deletion has the same result as if the two had run one after the other (%i)',
+    'an edit of an idea in parallel with its merge or deletion has the same result as if one had followed the other (%i)',
     async () => {
       const [source, target] = [await create(), await create()];
       const [merge, edited] = await Promise.all([
@@ -437,7 +437,7 @@ describe('the change of a comment', () => {
   const rows = (ideaId: number) =>
     server.sql<{ id: number; body: string }>('select id, body from comments where idea_id = $1 order by id', [ideaId]);
 
-  test('an author can edit and delete a comment, and the events of these changes contain the comment without its author', async () => {
+  test('an author can edit and delete a comment, and the events of these changes contain the comment but not its author', async () => {
     const { id: ideaId } = await create();
     const made = await comment(ideaId, 'Frist!');
     const edited = await ask(`PATCH ${path(ideaId, made.id)}`, author, {
@@ -464,7 +464,7 @@ describe('the change of a comment', () => {
     await expectRefusal(() => ask(`PATCH ${path(ideaId, made.id)}`, author, { body: 'x' }), 404, 'not_found');
   });
 
-  test('an edit of a comment gets not_author for another member, and change_window_closed for the author after 15 minutes, but works for a moderator', async () => {
+  test('an author cannot edit or delete a comment after 15 minutes, another member never can, and a moderator always can', async () => {
     const { id: ideaId } = await create();
     const made = await comment(ideaId, 'As it was');
     await expectRefusal(() => ask(`PATCH ${path(ideaId, made.id)}`, stranger, { body: 'x' }), 403, 'not_author');
@@ -484,7 +484,7 @@ describe('the change of a comment', () => {
     }
   });
 
-  test('a comment cannot be edited on a frozen board, a merged idea or in a status that is closed for comments, but can be deleted in the last two cases', async () => {
+  test('a frozen board refuses edits of comments, and a comment on a merged idea or in a status closed for comments can only be deleted', async () => {
     const { id: ideaId } = await create();
     const made = await comment(ideaId, 'As it was');
     const target = await create();
@@ -515,7 +515,7 @@ describe('the change of a comment', () => {
     expect(await eventsOf(ideaId, 'comment.updated')).toHaveLength(1);
   });
 
-  test('if several requests delete and edit one comment at the same time, one deletion succeeds, and the comment count is exact', async () => {
+  test('if several requests delete and edit one comment at the same time, exactly one deletion succeeds, and the comment count is exact', async () => {
     const { id: ideaId } = await create();
     const made = await comment(ideaId, 'As it was');
     await comment(ideaId, 'Stays', stranger);
@@ -531,7 +531,7 @@ describe('the change of a comment', () => {
 });
 
 describe('the events of changes', () => {
-  test('the list of events contains the edits, changes of tags and deletions of a board, but no earlier text', async () => {
+  test('the list of events contains edits, tag changes and deletions, but none of the texts from before these changes', async () => {
     const tagId = await createTag(server, world.accountId, world.boardId, 'reports');
     const { id } = await create();
     const { id: commentId } = await comment(id, 'The password is hunter3.');
@@ -555,7 +555,7 @@ describe('the events of changes', () => {
     expect(JSON.stringify(data)).not.toMatch(/hunter|e-mail|Please/);
   });
 
-  test('a webhook without chosen event types gets no votes, and a webhook with the type idea.voted gets them', async () => {
+  test('a webhook gets idea.voted events only if its chosen event types include idea.voted, and not if it has no chosen types', async () => {
     const receiver = await startReceiverForTest();
     await addWebhook(server, world, { url: `${receiver.url}/all`, eventTypes: [] });
     await addWebhook(server, world, { url: `${receiver.url}/votes`, eventTypes: ['idea.voted'] });
@@ -571,7 +571,7 @@ describe('the events of changes', () => {
     ]);
   });
 
-  test('adding or removing a tag records an event idea.tagged with the id of the tag, and a repeated request records none', async () => {
+  test("adding or removing a tag records an event idea.tagged with the tag's id, and adding or removing it again records no event", async () => {
     const { id } = await create();
     const [tag] = await server.sql<{ id: number }>(
       `insert into tags (account_id, board_id, name, color) values ($1, $2, 'Design', '#0f766e') returning id`,

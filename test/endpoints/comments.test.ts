@@ -305,7 +305,7 @@ test('a request for the comments of an idea gets 404 if the idea is missing or t
   expect((await list(pending, '', moderator.token)).status).toBe(200);
 });
 
-test('a token with the read grant can list comments but cannot add a comment', async () => {
+test('a token with the grant read can list comments but cannot add a comment', async () => {
   const ideaId = await ideaWithComments(1);
   const reader = await issueToken(server, world, 'read');
   expect(bodiesOf(await list(ideaId, '', reader.token))).toEqual(['Comment 1']);

@@ -194,7 +194,7 @@ describe('the list of events', () => {
     expect((await list(follower, { after: body.next_cursor })).body).toEqual(body);
   });
 
-  test('an event from the time when its idea was pending is returned only to tokens that can moderate, even after the approval of the idea', async () => {
+  test("an event that was recorded while its idea was pending is returned only to tokens that can moderate, even after the idea's approval", async () => {
     const follower = await createFollower('moderate');
     const { token: reader } = await issueToken(server, follower.world, 'write');
     const ideaId = await insertIdea(server, follower.world, { title: 'Pending', moderationState: 'pending' });
@@ -225,7 +225,7 @@ describe('votes in the list of events', () => {
   const votesOf = (page: { data: { event: { data: { vote: object } } }[] }) =>
     page.data.map(({ event }) => event.data.vote);
 
-  test('the server records idea.voted events of a board only after the first request for this type, and lists these events only if a request names the type', async () => {
+  test("the server records a board's idea.voted events only after the first request for this type, and lists them only if a request names the type", async () => {
     const follower = await createFollower();
     const { body: idea } = await create(follower);
     await vote(follower.token, idea.id, 'up');
@@ -283,7 +283,7 @@ test('a request for events may wait at most 55 seconds, and a longer wait is ref
 });
 
 describe('the cursor of the list of events', () => {
-  test('the list of events refuses a truncated, changed or invented cursor with validation_failed, and the error names the parameter', async () => {
+  test('the list of events refuses a truncated, changed or made-up cursor with validation_failed, and the error names the parameter', async () => {
     const follower = await createFollower();
     await create(follower);
     const { next_cursor: cursor } = (await list(follower)).body;
@@ -327,7 +327,7 @@ describe('the cursor of the list of events', () => {
     expect(titlesOf((await list(follower, { after: data[0].cursor })).body)).toEqual(['new']);
   });
 
-  test('after a restore of the database, a cursor is valid if its event exists at the same position, and otherwise it has expired', async () => {
+  test('after a restore of the database, a cursor works if its event exists at the same position, and otherwise gets cursor_expired', async () => {
     const follower = await createFollower();
     await create(follower, '1');
     await create(follower, '2');
@@ -346,7 +346,7 @@ describe('the cursor of the list of events', () => {
     expect((await list(follower, { after: next_cursor })).body.data).toEqual([]);
   });
 
-  test('a cursor that was created after the table event_positions was restored from a dump differs from earlier cursors', async () => {
+  test('after the table event_positions was restored from a dump, new cursors differ from the cursors of the time before', async () => {
     const follower = await createFollower();
     const { next_cursor: before } = (await list(follower)).body;
     await server.sql('create table copied (like event_positions including all)');
@@ -361,7 +361,7 @@ describe('the cursor of the list of events', () => {
 });
 
 describe('events of parallel transactions', () => {
-  test('if a transaction records its event first but commits second, clients get its event second, and no client misses the event', async () => {
+  test('if two transactions with events overlap, clients get the events in the order of the commits and miss none', async () => {
     const follower = await createFollower();
     const [early = 0, late = 0] = [
       await insertIdea(server, follower.world, { title: 'recorded first, committed last' }),
@@ -447,7 +447,7 @@ describe('events of parallel transactions', () => {
     expect(rows).toEqual([{ is_ordered: true }]);
   });
 
-  test('an event gets only one position if two requests assign positions to the new events at the same time', async () => {
+  test('two requests that number the new events at the same time give each event exactly one position in the list', async () => {
     const follower = await createFollower();
     const ideaId = await insertIdea(server, follower.world);
     await server.sql(record, recorded(follower, ideaId));

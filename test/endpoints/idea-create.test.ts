@@ -32,7 +32,7 @@ const stored = () =>
   ]);
 
 describe('a created idea', () => {
-  test("the response to a new idea equals the stored idea, with the token's issuer as author and the first inbox status", async () => {
+  test("the response to a new idea equals the stored idea, with the token's issuer as author and the first status of the category inbox", async () => {
     const issuerId = await createMember(server, world.accountId, 'admin', 'Ada Osei');
     const own = await issueToken(server, world, 'write', { issuerId });
     const { status, body } = await create(valid, own.token);
@@ -258,7 +258,7 @@ describe('a new idea on a board with pre-moderation', () => {
   }
 
   test.each(cases)(
-    'an idea by a token with the grant $grant, issued by a $role, is $state if pre-moderation of the board is $isOn',
+    'an idea by a token with the grant $grant and an issuer with the role $role is $state if pre_moderation is $isOn',
     async ({ isOn, grant, role, state }) => {
       await server.sql('update boards set pre_moderation = $2 where id = $1', [world.boardId, isOn]);
       const issuerId = await createMember(server, world.accountId, 'admin');
@@ -274,7 +274,7 @@ describe('a new idea on a board with pre-moderation', () => {
     },
   );
 
-  test('a token with the write grant cannot read the pending idea that it created, but the issuer of the token follows the idea', async () => {
+  test("a token with the write grant cannot read the pending idea that it created, but the token's issuer becomes a follower of the idea", async () => {
     await server.sql('update boards set pre_moderation = true where id = $1', [world.boardId]);
     const { body } = await create(valid);
     expect(await request(server, `GET /api/v1/ideas/${body.id}`, { token })).toMatchObject({ status: 404 });
@@ -324,7 +324,7 @@ describe('the submission window and frozen boards', () => {
     }
   });
 
-  test('a submission window without an end never closes after its start, and a window without a start is open until its end', async () => {
+  test('a submission window without an end stays open after its start, and a window without a start is open until its end', async () => {
     await set('submissions_open_at', now);
     clock.set('2999-01-01T00:00:00.000Z');
     expect((await create(valid)).status).toBe(201);

@@ -88,7 +88,7 @@ test.each([
   expect(body).toMatchObject({ status, status_key: 'custom-key', status_category: category, status_label: 'Custom' });
 });
 
-test('the url of an idea follows the setting IDEA_URL in a single idea, in lists, and after its creation, a status change and a merge', async () => {
+test('requests that read, list, create or change an idea return its url in the form that the setting IDEA_URL defines', async () => {
   const own = await startServerForTest({
     environment: {
       BASE_URL: 'https://ideas.example.com',

@@ -93,7 +93,7 @@ describe('the orders of the list of ideas', () => {
     },
   );
 
-  test('the sort order trending moves an idea up by a week for each doubling of its score, and moves it down for a negative score', async () => {
+  test('each doubling of its score moves an idea up by a week in the sort order trending, and a negative score moves it down', async () => {
     const trending = await openBoard();
     const age = (days: number) => ({ created_at: new Date(clock.now().getTime() - days * 86_400_000) });
     await insert(trending, 'new without votes', age(0));
@@ -216,7 +216,7 @@ describe('the filters of the list of ideas by time', () => {
     },
   );
 
-  test('a status change moves an idea to the top of the sort order updated, and the filter updated_since then finds the idea', async () => {
+  test('a status change moves an idea to the top of the list sorted by updated, and the filter updated_since then finds it', async () => {
     const own = await openBoard('moderate');
     const id = await insert(own, 'changed', { created_at: at('01:00:00.000'), updated_at: at('01:00:00.000') });
     await insert(own, 'unchanged', { created_at: at('02:00:00.000'), updated_at: at('02:00:00.000') });
@@ -274,7 +274,7 @@ describe('the filters of the list of ideas by tag and by author', () => {
     for (const author of [other.world.ownerId, 999_999_999]) expect(await board.titles({ author })).toEqual([]);
   });
 
-  test('the list of ideas with the filters tag and author contains pending ideas only in the approval queue', async () => {
+  test('the filters tag and author find a pending idea only in the approval queue, and never find a rejected idea', async () => {
     const board = await openBoard('moderate');
     const tagId = await createTag(server, board.world.accountId, board.world.boardId);
     const pending = await insert(board, 'pending', { moderation_state: 'pending' });

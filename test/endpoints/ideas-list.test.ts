@@ -117,13 +117,13 @@ describe('the bodies of the list', () => {
   });
 
   test.each([{}, { sort: 'top' }, { per_page: '100' }, { page: '1' }, { status: 'open' }])(
-    'a list of ideas with body=excerpt and %j has the first 300 characters of each body and says which bodies are longer',
+    'a list of ideas with body=excerpt and the query %j has the first 300 characters of each body and says which bodies are longer',
     async query => {
       expect(await read({ ...query, body: 'excerpt' })).toEqual(cut);
     },
   );
 
-  test('a search and a later page of the list of ideas obey body=excerpt and have only the first 300 characters of each body', async () => {
+  test('body=excerpt also shortens the bodies in the results of a search and on later pages of the list of ideas', async () => {
     expect(await read({ q: 'emoji', body: 'excerpt' })).toEqual({ emoji: cut.emoji, 'more emoji': cut['more emoji'] });
     const first = await board.list({ per_page: '1', body: 'excerpt' });
     const cursor: string = first.body.next_cursor;
@@ -282,7 +282,7 @@ describe('the search in titles', () => {
     ['full-width letters', 'ｅｘｐｏｒｔ ｐｄｆ', 'Export as PDF'],
     ['Cyrillic in another case', 'ПОИСК сло', 'Поиск по словам'],
     ['Japanese', '日本', '日本語 の検索'],
-  ])('the search ignores accents, case and the width of letters: %s', async (_, q, title) => {
+  ])('the search ignores accents, upper and lower case, and full-width forms of letters: %s', async (_, q, title) => {
     expect(await finds(q)).toEqual([title]);
   });
 
@@ -300,7 +300,7 @@ describe('the search in titles', () => {
   });
 
   test.each(['...', '-', '&', '|', '!', '()', ':*', "'", "''", '"', '\\', '%', '_', '*', '? ! .', '😀', '\u200b'])(
-    'the search for %j, which contains no word, finds nothing',
+    'a search text without any word, such as %j, finds nothing',
     async q => {
       expect(await finds(q)).toEqual([]);
     },
@@ -440,7 +440,7 @@ describe('the pages of the list', () => {
   });
 
   test.each(['1', '20', '100'])(
-    'a page of up to %s ideas says whether another page follows, and contains a cursor if it does',
+    'a page of up to %s ideas says whether there is a next page, and has a cursor only if there is one',
     async perPage => {
       const size = Number(perPage);
       const first = (await board.list({ per_page: perPage })).body;
@@ -455,7 +455,7 @@ describe('the pages of the list', () => {
     },
   );
 
-  test('a full page of the list of ideas that ends with the last idea says that no page follows', async () => {
+  test('a full page that ends with the last idea of the list says that there is no next page', async () => {
     const own = await openBoard();
     await insertTitles(own, ['a', 'b', 'c', 'd']);
     expect((await own.list({ per_page: '2', page: '2' })).body).toMatchObject({ has_more: false, next_cursor: null });
@@ -537,7 +537,7 @@ describe('the pages of the list', () => {
   );
 
   test.each(['newest', 'top'])(
-    'a client that reads the ideas by cursor gets each older idea exactly once, even if new ideas arrive: sorted by %s',
+    'a client that reads the list by cursor gets each existing idea exactly once while new ideas arrive: sorted by %s',
     async sort => {
       const own = await openBoard({}, 'write');
       const start = Date.now();

@@ -68,12 +68,12 @@ async function highlighted(by?: Visitor, id = ideaId) {
 
 describe('a name after @', () => {
   test.each([
-    ['Hello @Mona Member, look', 'at the end of a word'],
+    ['Hello @Mona Member, look', 'before a comma'],
     ['@mona MEMBER', 'in another case'],
     ['(@Mona Member)', 'in brackets'],
     ['@Mona Member’s idea', 'before an apostrophe'],
     ['first line\n@Mona Member\nlast line', 'on a line of its own'],
-  ])('the comment %j mentions the member Mona Member, because the name is %s', async body => {
+  ])('the comment %j mentions the member Mona Member: the name is %s', async body => {
     const mona = await member('Mona Member');
     expect((await comment(body)).body.body).toBe(body);
     expect(await told()).toEqual({ 'user.mentioned': [mona] });
@@ -102,7 +102,7 @@ describe('a name after @', () => {
     expect(await told()).toEqual({ 'user.mentioned': [ann, annLee] });
   });
 
-  test(`a name mentions all members with this name, up to ${maxNamesakes}, and nobody if more members have the name`, async () => {
+  test(`a name after @ mentions all members with this name, but mentions nobody if more than ${maxNamesakes} members have it`, async () => {
     const people = [];
     for (let n = 0; n < maxNamesakes; n++) people.push(await member('Sam'));
     await comment('@Sam');
@@ -170,7 +170,7 @@ describe('the notification of a mention', () => {
     expect(await highlighted(visitor, idea.id)).toEqual(['@Mona', '@Max Moderator']);
   });
 
-  test('the notification of a mention links to the idea and quotes the text, on the page and by mail', async () => {
+  test('the notification of a mention links to the idea and quotes the text, both on the page of notifications and in the mail', async () => {
     const mona = await member('Mona');
     await server.sql(`update users set notification_email = 'mona@example.com' where id = $1`, [mona]);
     await comment('What do you\nthink, @Mona?');
@@ -192,7 +192,7 @@ describe('the notification of a mention', () => {
     expect(mail?.text).toContain('You get this because somebody mentioned you on the board A board.');
   });
 
-  test('a follower who turned off mentions in the profile gets no notification of a mention, but still one of the new comment', async () => {
+  test('a follower who turned off notifications of mentions gets the usual notification of a new comment that mentions them', async () => {
     const mona = await member('Mona');
     await follow(mona);
     const visitor = await signedIn(server, mona);
@@ -206,7 +206,7 @@ describe('the notification of a mention', () => {
     expect(await told()).toEqual({ 'comment.created': [mona], 'user.mentioned': [mona] });
   });
 
-  test('a mentioned member who turns off mentions before the mail is sent gets no mail', async () => {
+  test('a mentioned member who turns off notifications of mentions before the mail is sent gets no mail', async () => {
     const mona = await member('Mona');
     await server.sql(`update users set notification_email = 'mona@example.com' where id = $1`, [mona]);
     smtp.refuse('mona@example.com', 451);
@@ -234,7 +234,7 @@ describe('the notification of a mention', () => {
 });
 
 describe('the edit of a comment', () => {
-  test('the edit of a comment notifies only the members whom the comment did not mention before', async () => {
+  test('the edit of a comment notifies only members whom the comment has never mentioned before', async () => {
     const [mona, otto, later] = [await member('Mona'), await member('Otto'), await member('Later')];
     const visitor = await signedIn(server, authorId);
     const { body } = await comment('@Mona');
@@ -254,7 +254,7 @@ describe('the edit of a comment', () => {
     expect(await highlighted()).toEqual(['@Mona', '@Otto']);
   });
 
-  test('the deletion of a comment removes its mentions', async () => {
+  test('the deletion of a comment also deletes the mentions of members in this comment', async () => {
     await member('Mona');
     const visitor = await signedIn(server, authorId);
     const { body } = await comment('@Mona');

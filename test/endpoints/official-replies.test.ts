@@ -163,7 +163,7 @@ describe('the official reply of a status change', () => {
     expect(await comment('One more thing.')).toMatchObject({ status: 422, key: 'consecutive_comment' });
   });
 
-  test('an official reply is possible with a status that is closed for comments, and its author can then edit the reply', async () => {
+  test("an official reply is accepted with a change to a status closed for comments, and the reply's author can edit it later", async () => {
     expect((await setStatus('no', 'It does not fit our gaols.')).status).toBe(200);
     expect(await comment('Why?', (await issueToken(server, world, 'write')).token)).toMatchObject({
       key: 'status_comments_closed',
@@ -180,7 +180,7 @@ describe('the official reply of a status change', () => {
     }
   });
 
-  test('an official reply is added once if the request is repeated, with or without an Idempotency-Key', async () => {
+  test('a repeated request adds an official reply only once, with or without an Idempotency-Key', async () => {
     const key = { 'idempotency-key': 'one' };
     await setStatus('planned', 'In spring.', key);
     expect((await setStatus('planned', 'In spring.', key)).headers.get('idempotency-replayed')).toBe('true');
@@ -224,7 +224,7 @@ describe('the message about an official reply', () => {
     expect(await told()).toEqual([{ kind: 'comment.created', user_id: follower }]);
   });
 
-  test('a member whom an official reply mentions gets one notification: followers of the status change, others of the mention', async () => {
+  test('a mentioned member gets one notification of an official reply: about the new status if they follow the idea, otherwise about the mention', async () => {
     const follower = await createFollower('Grace');
     const other = await createMember(server, world.accountId, 'member', 'Otto');
     await setStatus('planned', 'Thanks @Grace and @Otto.');
@@ -248,7 +248,7 @@ describe('the message about an official reply', () => {
     ]);
   });
 
-  test('a chat channel gets one post for a status change with an official reply, and a channel for comments gets the reply as a comment', async () => {
+  test('a status change with an official reply causes one post in each chat channel for status changes, comments or both', async () => {
     const add = (path: string, eventTypes: string[]) =>
       server.sql(
         `insert into chat_channels (account_id, board_id, kind, url, event_types) values ($1, $2, 'slack', $3, $4)`,
@@ -277,7 +277,7 @@ describe('the pages with an official reply', () => {
     moderator = await signedIn(server, moderatorId);
   });
 
-  test('a moderator can give an official reply on the page of an idea, and the page shows the reply to everybody above the comments', async () => {
+  test("a moderator can give an official reply on an idea's page, and everybody sees the reply on this page above the comments", async () => {
     const { location } = await moderator.submit(ideaPath(), onBoard(), { status: 'planned', reply: ' In spring.\n' });
     expect(location).toBe(`${ideaPath()}?notice=status_set`);
     const html = await read(ideaPath());
@@ -286,7 +286,7 @@ describe('the pages with an official reply', () => {
     expect(parse(html).querySelector('.comments li .chip')?.textContent).toBe('Official reply');
   });
 
-  test('the page of an idea shows the newest official reply above all pages of comments, until the reply is deleted', async () => {
+  test('the page of an idea shows the newest official reply above the comments, on each page of comments, until the reply is deleted', async () => {
     await setStatus('planned', 'In spring.');
     await setStatus('new', 'Not yet.');
     await server.sql(
@@ -325,7 +325,7 @@ describe('the pages with an official reply', () => {
     expect(await comments()).toEqual([]);
   });
 
-  test('the Atom feed contains the newest official reply after the text of the idea, and the time of the reply', async () => {
+  test('an idea in the Atom feed has the newest official reply after its text, and the time of the reply as its update time', async () => {
     await setStatus('planned', 'In spring <soon>.');
     await setUpdatedAt(server, ideaId, '2026-01-01');
     const [{ created_at }] = await comments();

@@ -236,7 +236,7 @@ describe('GET /ready', () => {
     expect(server.auditLines.length).toBeLessThan(50);
   });
 
-  test('a request to /ready changes no table except rate_limits', async () => {
+  test('a request to /ready changes no database table except rate_limits', async () => {
     const counts = async () => {
       const tables = await server.sql<{ name: string }>(
         `select relname as name from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r'`,

@@ -52,7 +52,7 @@ test('on a board with a configured language, a search for similar ideas also fin
   expect((await find({ title: 'A story' })).ids).toEqual([id]);
 });
 
-test('a search for similar ideas leaves out pending ideas, hidden statuses and other boards, and returns the target of a merged idea', async () => {
+test('a search for similar ideas leaves out pending ideas, hidden statuses and other boards, and replaces a merged idea by its merge target', async () => {
   await put('Dark calendar', { moderationState: 'pending' });
   const hidden = await put('Dark calendar, hidden');
   await server.sql(
@@ -79,7 +79,7 @@ test('a search for ideas similar to an existing idea does not return the existin
   expect((await find({ of: String(foreign) })).key).toBe('not_found');
 });
 
-test('a search for similar ideas needs either a title or an id, and refuses a body above 1,000 characters or a body with an id', async () => {
+test('a search for similar ideas needs either a title or an id, and accepts a body of up to 1,000 characters only with a title', async () => {
   const id = String(await put('Dark calendar'));
   for (const query of [
     {},
@@ -116,7 +116,7 @@ test('one of four parallel requests with the same idea and on_similar=reject cre
   expect(await countIdeas()).toBe(1);
 });
 
-test('an Idempotency-Key replays a creation with on_similar=reject, and a refused request can be sent again with the same key', async () => {
+test('a repeated creation with on_similar=reject and an Idempotency-Key gets the first answer again, and after a refusal the key can be reused', async () => {
   const first = await create('Export a board as CSV', { 'idempotency-key': 'a' });
   const again = await create('Export a board as CSV', { 'idempotency-key': 'a' });
   expect([first.status, again.status, again.body.id]).toEqual([201, 201, first.body.id]);

@@ -140,7 +140,7 @@ test('a published idea in a hidden status appears only in API lists that filter 
   expect((await read(ideaId)).status).toBe(200);
 });
 
-test('the response to each of several concurrent status changes of an idea shows the status that its own request has set', async () => {
+test('if several requests change the status of an idea at the same time, each response shows the status that its own request has set', async () => {
   const ideaId = await insertIdea(server, world, { status: 'new' });
   const keys = Array.from({ length: 14 }, (_, n) => statuses[n % statuses.length]?.key ?? 'new');
   const answers = await Promise.all(keys.map(key => setStatus(ideaId, key)));

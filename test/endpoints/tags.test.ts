@@ -98,7 +98,7 @@ test('a tag that is missing or belongs to another board or account cannot be add
   expect(await snapshot(server)).toEqual(before);
 });
 
-test('if several requests add the same tag to an idea at the same time, the idea gets the tag once, and each response shows it', async () => {
+test('if several requests add the same tag to an idea at the same time, the idea gets it once, and all responses show the tag', async () => {
   const ideaId = await insertIdea(server, world);
   const answers = await Promise.all(Array.from({ length: 20 }, () => add(ideaId, billing)));
   expect(answers.map(({ status }) => status)).toEqual(Array(20).fill(200));
@@ -107,7 +107,7 @@ test('if several requests add the same tag to an idea at the same time, the idea
   expect(await stored(ideaId)).toHaveLength(1);
 });
 
-test('if a tag is being removed from the board, a request to add the tag to an idea waits and then gets invalid_tag', async () => {
+test("while a board's tag is being deleted, a request to add it to an idea waits and then gets invalid_tag", async () => {
   const ideaId = await insertIdea(server, world);
   const tagId = await createTag(server, world.accountId, world.boardId);
   const remover = await server.database.pool.connect();
@@ -134,7 +134,7 @@ test('several concurrent requests that add or remove different tags of an idea a
   expect((await read(ideaId)).body.tags.map(({ id }: { id: number }) => id).sort()).toEqual(tagIds.slice(6).sort());
 });
 
-test('an idea with 10 tags gets no other tag until one of its tags is removed', async () => {
+test('an idea with 10 tags gets no further tag until one of its tags is removed', async () => {
   const ideaId = await insertIdea(server, world);
   const [another, ...tagIds] = await createTags(11);
   for (const tagId of tagIds) expect((await add(ideaId, tagId)).status).toBe(200);

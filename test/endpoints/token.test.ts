@@ -109,7 +109,7 @@ const administer = <T>(work: (admin: Administration) => Promise<T>) =>
   server.database.transaction(transaction => work(operatorIn(transaction, clock.now())));
 const hourMs = 3_600_000;
 
-test('after a rotation, both secrets of a token work with the same id, vote and rate limit until the overlap ends, and then only the new secret works', async () => {
+test('both secrets of a rotated token share its id, vote and rate limit until the overlap ends, and then only the new secret works', async () => {
   const { token: old, id } = await issueToken(server, world, 'write');
   const ideaId = await insertIdea(server, world);
   const vote = (token: string, key: string) =>
@@ -141,7 +141,7 @@ test('after a rotation, both secrets of a token work with the same id, vote and 
   clock.advance(-24 * hourMs);
 });
 
-test('the end of the old secret, and the revocation of the token, stop a secret at once', async () => {
+test("a token's old secret gets 401 as soon as it is ended, and both secrets get 401 as soon as the token is revoked", async () => {
   const { token: old, id } = await issueToken(server, world, 'read');
   const fresh = await administer(admin => rotateToken(admin, world.accountId, id, { overlapHours: 1 }));
   await administer(admin => endOldSecret(admin, world.accountId, id));
@@ -151,7 +151,7 @@ test('the end of the old secret, and the revocation of the token, stop a secret 
   expect([(await self(fresh)).status, (await self(newest)).status]).toEqual([401, 401]);
 });
 
-test('exactly as many parallel requests with the two secrets of a token pass as the own limit of the token allows', async () => {
+test("the two secrets of a rotated token share the token's own rate limit, also in parallel requests", async () => {
   const { token: old, id } = await issueToken(server, world, 'read');
   const fresh = await administer(admin => rotateToken(admin, world.accountId, id, { overlapHours: 1 }));
   await server.sql('update api_tokens set read_limit = 7, write_limit = 500 where id = $1', [id]);
@@ -207,7 +207,7 @@ test.each([
   ['2001:db8:7:8:9::1', 'idea-board-client/99999.0.0', '2001:db8:7::/48', null],
   ['not-an-address', '', null, null],
 ])(
-  'after a request from %s with the User-Agent "%s", the last use of the token has the network %s and the SDK %s',
+  'after a request from %s with the User-Agent "%s", the token\'s last use shows the network %s and the SDK %s',
   async (ip, agent, network, client) => {
     const { token, id } = await issueToken(server, world, 'read', { isUnused: true });
     await request(server, 'GET /api/v1/token', { token, headers: { 'x-forwarded-for': ip, 'user-agent': agent } });

@@ -81,7 +81,7 @@ test('the list of votes has the votes of tokens and of people, newest first, eac
   });
 });
 
-test('a changed vote keeps its time in the list of votes, and a withdrawn vote is no longer there', async () => {
+test('a changed vote keeps its time in the list of votes, and a withdrawn vote disappears from the list', async () => {
   const { token } = await voteAs('First', 'up', ideaId);
   const { token: other } = await voteAs('Second', 'up', ideaId);
   clock.advance(60_000);
@@ -139,7 +139,7 @@ describe('the votes of merged ideas', () => {
     expect(idea.body).toMatchObject({ up_count: 1, down_count: 1 });
   });
 
-  test('a merged idea lists its own votes, and after an unmerge the target no longer lists them', async () => {
+  test('a merged idea lists its own votes, and after an unmerge the target no longer lists the votes of the merged idea', async () => {
     const source = await insertIdea(server, world);
     await voteAs('Voter', 'up', source);
     await post(source, 'merge', { target_id: ideaId });

@@ -30,7 +30,7 @@ async function tokenForWebhooks(grant: Grant = 'read', on?: World) {
 const rowOf = async (id: number) => (await server.sql('select * from webhook_endpoints where id = $1', [id]))[0];
 
 describe('a new webhook', () => {
-  test('a token with the capability manage_webhooks and the grant read creates a webhook of its board, and only the answer shows the secret', async () => {
+  test('a token with the capability manage_webhooks and the grant read can create a webhook, and only the response to the creation shows its secret', async () => {
     const { world, tokenId, ask } = await tokenForWebhooks();
     const told = server.auditLines.length;
     const answer = await ask('POST /webhooks', {
@@ -69,7 +69,7 @@ describe('a new webhook', () => {
     expect([...server.auditLines, ...server.logLines].join('')).not.toContain(secret);
   });
 
-  test('a webhook that a token creates without types stores the types of today without idea.voted', async () => {
+  test('a webhook that a token creates without event types gets all current event types except idea.voted', async () => {
     const { ask } = await tokenForWebhooks();
     const { body } = await ask('POST /webhooks', { url });
     expect(body.event_types).toEqual(defaultEventTypes);
@@ -77,7 +77,7 @@ describe('a new webhook', () => {
     expect((await ask('POST /webhooks', { url, event_types: [] })).key).toBe('validation_failed');
   });
 
-  test('a repeated request with the same Idempotency-Key creates no second webhook and shows no secret, and the database stores no secret in plain text', async () => {
+  test('a repeated request with the same Idempotency-Key creates no second webhook and gets no secret, and no secret is stored in plain text', async () => {
     const { ask } = await tokenForWebhooks();
     const key = { 'idempotency-key': 'only-once' };
     const first = (await ask('POST /webhooks', { url }, key)).body;
@@ -92,7 +92,7 @@ describe('a new webhook', () => {
     for (const { secret } of [first, rotated]) expect(stored).not.toContain(secret.slice('whsec_'.length));
   });
 
-  test('parallel requests for new webhooks never give the account more webhooks than it may have', async () => {
+  test('parallel requests for new webhooks cannot exceed the maximum number of webhooks in an account', async () => {
     const { world, ask } = await tokenForWebhooks();
     await server.sql(
       `insert into webhook_endpoints (account_id, url, secret) select $1, $2, 'sealed' from generate_series(1, $3::int)`,
@@ -134,7 +134,7 @@ describe('the permission to manage webhooks', () => {
     expect(await snapshot(server)).toEqual(before);
   });
 
-  test('webhooks of another board, of the whole account, of another account and unknown ones get the same 404 for every operation, and nothing changes', async () => {
+  test("every operation of a board's token on a webhook outside the board gets 404, as for an unknown webhook, and changes nothing", async () => {
     const { world, ask } = await tokenForWebhooks('moderate');
     const sibling = await createBoard(server, world.accountId);
     const places = [{ ...world, boardId: sibling.id, boardSlug: sibling.slug }, await createWorld(server), world];
@@ -155,7 +155,7 @@ describe('the permission to manage webhooks', () => {
     expect((await ask('GET /webhooks')).body.data).toEqual([]);
   });
 
-  test('a delivery of another webhook of the same board gets 404 and is not redelivered', async () => {
+  test('a request to redeliver a delivery under the id of another webhook gets 404 and changes nothing', async () => {
     const { world, ask } = await tokenForWebhooks();
     const { deliveryId, spareWebhookId } = await createTargets(server, world);
     const before = await snapshot(server);
@@ -170,7 +170,7 @@ describe('the permission to manage webhooks', () => {
     expect(JSON.parse(body.result.content[0].text).error.key).toBe('missing_capability');
   });
 
-  test('no webhook gets an event of an idea that awaits approval, because only the grant moderate may read such events', async () => {
+  test('no webhook gets an event about a pending idea, because only tokens with the moderate grant may read such events', async () => {
     const { world } = await tokenForWebhooks();
     const { id } = await addWebhook(server, world, { url, boardId: world.boardId });
     const published = await insertIdea(server, world);
@@ -219,7 +219,7 @@ describe('a change of a webhook', () => {
     expect(await rowOf(id)).toEqual(before);
   });
 
-  test('a disabled webhook gives up its pending deliveries and refuses tests and redeliveries until it is enabled again', async () => {
+  test('a disabled webhook drops its pending deliveries and refuses tests and redeliveries until it is enabled again', async () => {
     const { world, ask } = await tokenForWebhooks();
     const { webhookId: id, deliveryId } = await createTargets(server, world);
     expect((await ask(`POST /webhooks/${id}/test`)).body).toMatchObject({ type: 'webhook.test', state: 'pending' });
@@ -272,7 +272,7 @@ describe('a change of a webhook', () => {
     expect(await server.sql('select from webhook_deliveries where endpoint_id = $1', [id])).toEqual([]);
   });
 
-  test('a webhook stays after its token is revoked, and another token of the board manages it', async () => {
+  test('a webhook stays after its token is revoked, and another token of the board can manage it', async () => {
     const { world, token, tokenId, ask } = await tokenForWebhooks();
     const { id } = (await ask('POST /webhooks', { url })).body;
     await server.sql('update api_tokens set revoked_at = now() where id = $1', [tokenId]);
@@ -284,7 +284,7 @@ describe('a change of a webhook', () => {
 });
 
 describe('the lists of webhooks and deliveries', () => {
-  test('pages and cursors list each webhook of the board once, newest first', async () => {
+  test('the list of webhooks contains each webhook of the board once, newest first, by page number and by cursor', async () => {
     const { ask } = await tokenForWebhooks();
     const ids: number[] = [];
     for (let n = 0; n < 5; n++) ids.unshift((await ask('POST /webhooks', { url })).body.id);
@@ -298,7 +298,7 @@ describe('the lists of webhooks and deliveries', () => {
     expect(foreign.key).toBe('validation_failed');
   });
 
-  test('the list of deliveries has pages and filters by state', async () => {
+  test("the list of a webhook's deliveries has pages and can be filtered by state", async () => {
     const { world, ask } = await tokenForWebhooks();
     const { webhookId: id, deliveryId } = await createTargets(server, world);
     const tests: number[] = [];
@@ -316,7 +316,7 @@ describe('the lists of webhooks and deliveries', () => {
   });
 });
 
-test('a receiver verifies the deliveries of a webhook that a token created, tested, rotated twice in parallel and redelivered', async () => {
+test('deliveries of a webhook that a token created can be verified, even after two parallel rotations of its secret, and can be redelivered', async () => {
   const receiver = await startReceiverForTest();
   const { ask } = await tokenForWebhooks('write');
   const made = (await ask('POST /webhooks', { url: receiver.url, event_types: ['idea.created'] })).body;

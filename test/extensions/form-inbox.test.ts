@@ -46,7 +46,7 @@ const submissions = () => db.sql('select id, idea_id, respondent, status from fo
 const ideas = () => db.sql<{ id: number; title: string }>('select id, title, author_id from ideas order by id');
 
 describe('a submission of the form tool', () => {
-  test('a form submission to the example extension creates an idea with the configured member as author and stores the event idea.created', async () => {
+  test('a form submission to the example extension creates an idea whose author is the configured member, and records the event idea.created', async () => {
     expect(await send(submission('s-1'))).toMatchObject({ status: 201, body: { id: 's-1' } });
     const [idea] = await ideas();
     expect(idea).toMatchObject({ title: 'Dark mode', author_id: world.ownerId });

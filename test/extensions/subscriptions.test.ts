@@ -50,7 +50,7 @@ const act = (path: string, json: unknown) => request(server, `POST /api/v1/ideas
 const tasksWaiting = async () => (await waitingJobs(server)).map(({ task }) => task);
 
 describe('a subscribed extension', () => {
-  test('an extension receives its subscribed events in order, with the ids and contents of the stored events and the URL of the idea', async () => {
+  test('an extension receives its subscribed events in order, each as stored and with the URL of its idea', async () => {
     const { body: idea } = await act('', { title: 'Told', body: 'To an extension.' });
     await act(`/${idea.id}/comments`, { body: 'A comment.' });
     await act(`/${idea.id}/status`, { status: 'planned' });
@@ -87,7 +87,7 @@ describe('a subscribed extension', () => {
     expect(await waitingJobs(server)).toEqual([]);
   });
 
-  test('if an extension fails to handle an event, the event is sent to it again, and other extensions are not delayed', async () => {
+  test('if an extension fails to handle an event, the extension gets the event again, and other extensions are not delayed', async () => {
     const other: string[] = [];
     const second = extensionOf({ name: 'second', on: { 'idea.created': async ({ type }) => other.push(type) } });
     await renewSubscriptions(server.database, [second]);
@@ -222,7 +222,7 @@ describe('data of extensions that are no longer loaded', () => {
     expect(await left()).toEqual(['ext:gone:later']);
   });
 
-  test('an event subscription of an extension is deleted a day after its last renewal, and a job of the worker renews it', async () => {
+  test('a job of the worker renews the event subscriptions of extensions, and another job deletes subscriptions that were not renewed for a day', async () => {
     await server.sql(`update extension_subscriptions set renewed_at = now() - interval '23 hours'`);
     await server.sql(
       `insert into extension_subscriptions values ('idea.created', 'gone', now() - interval '25 hours')`,

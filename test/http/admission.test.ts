@@ -151,7 +151,7 @@ describe('a request without a valid token', () => {
     expectUnauthorized(await request(server, 'GET /api/v1/board', { token }));
   });
 
-  test("a request with the id of a token and a wrong secret neither counts against the token's rate limits nor updates the token's last use", async () => {
+  test("a request with a valid token id and a wrong secret changes neither the token's rate limit counters nor its last use", async () => {
     const { token, id } = await issueToken(server, world, 'write', { isUnused: true });
     const wrong = `ib_${id}_${otherSecret}`;
     const sample = await samples();
@@ -199,7 +199,7 @@ describe('the board of a request', () => {
 
   const board = (token: string, query = '') => request(server, `GET /api/v1/board${query}`, { token });
 
-  test('a request by a token with one board may name or omit the board', async () => {
+  test("a request by a token with only one board can include or omit the board's name", async () => {
     for (const query of ['', `?board=${world.boardSlug}`]) {
       expect(await board(one, query)).toMatchObject({ status: 200, body: { board: { id: world.boardId } } });
     }
@@ -350,7 +350,7 @@ describe('the plan of the account', () => {
     },
   );
 
-  test('a change to a plan without the Agent API, or back, takes effect at the next request of a token of the account', async () => {
+  test('a plan change that removes or restores the Agent API takes effect at the next request of a token of the account', async () => {
     const changing = await createWorld(server);
     const { token } = await issueToken(server, changing, 'read');
     for (const [plan, status] of [

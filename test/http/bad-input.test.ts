@@ -87,7 +87,7 @@ const brokenBodies: [string, string | Uint8Array, Expected][] = [
 const kibibyte64 = 64 * 1024;
 
 describe.each(writes)('the operation $method $path', operation => {
-  test('a body that is malformed JSON, no JSON object, or has an unknown field is refused', async () => {
+  test('a request body is refused if it is malformed JSON, is not a JSON object, or has an unknown field', async () => {
     await refusesAll(
       operation.method,
       brokenBodies.map(([what, body, expected]) => [what, pathOf(operation), { body, headers: json }, expected]),
@@ -414,40 +414,43 @@ describe.each(posts.filter(({ hasBody }) => hasBody))('the body of $method $path
   });
 });
 
-describe.each(writes.filter(({ hasBody }) => !hasBody))('$method $path needs no body', operation => {
-  test('an operation without body fields refuses a body that has a field or is not a JSON object', async () => {
-    const fresh = await createTargets(server, world);
-    const [method = '', path = ''] = requestOf(operation, fresh).line.split(' ');
-    await refusesAll(method, [
-      ['a field', path, { body: '{"target_id":1}', headers: json }, invalid],
-      ['a field that is null', path, { body: '{"target_id":null}', headers: json }, invalid],
-      ['null', path, { body: 'null', headers: json }, invalid],
-      ['an array', path, { body: '[]', headers: json }, invalid],
-      ['false', path, { body: 'false', headers: json }, invalid],
-      ['an empty string', path, { body: '""', headers: json }, invalid],
-    ]);
-    const { body } = await rawRequest(server, method, path, { token, body: '{"target_id":1}', headers: json });
-    expect(body.error.issues).toEqual([
-      { path: ['body'], code: 'unrecognized_keys', message: expect.stringContaining('target_id') },
-    ]);
-  });
-
-  test.each([
-    ['none', {}],
-    ['none, with the content type of one', { headers: json }],
-    ['an empty one', { headers: json, body: '' }],
-    ['an empty object', { headers: json, body: ' {} ' }],
-  ] satisfies [string, RawRequestOptions][])(
-    'an operation without body fields succeeds with this request body: %s',
-    async (_what, options) => {
+describe.each(writes.filter(({ hasBody }) => !hasBody))(
+  'the operation $method $path, which needs no body',
+  operation => {
+    test('an operation without body fields refuses a body that has a field or is not a JSON object', async () => {
       const fresh = await createTargets(server, world);
       const [method = '', path = ''] = requestOf(operation, fresh).line.split(' ');
-      const before = await snapshot(server);
-      expect([200, 201]).toContain((await rawRequest(server, method, path, { token, ...options })).status);
-      expect(await snapshot(server)).not.toEqual(before);
-    },
-  );
-});
+      await refusesAll(method, [
+        ['a field', path, { body: '{"target_id":1}', headers: json }, invalid],
+        ['a field that is null', path, { body: '{"target_id":null}', headers: json }, invalid],
+        ['null', path, { body: 'null', headers: json }, invalid],
+        ['an array', path, { body: '[]', headers: json }, invalid],
+        ['false', path, { body: 'false', headers: json }, invalid],
+        ['an empty string', path, { body: '""', headers: json }, invalid],
+      ]);
+      const { body } = await rawRequest(server, method, path, { token, body: '{"target_id":1}', headers: json });
+      expect(body.error.issues).toEqual([
+        { path: ['body'], code: 'unrecognized_keys', message: expect.stringContaining('target_id') },
+      ]);
+    });
+
+    test.each([
+      ['none', {}],
+      ['none, with the content type of one', { headers: json }],
+      ['an empty one', { headers: json, body: '' }],
+      ['an empty object', { headers: json, body: ' {} ' }],
+    ] satisfies [string, RawRequestOptions][])(
+      'an operation without body fields succeeds with this request body: %s',
+      async (_what, options) => {
+        const fresh = await createTargets(server, world);
+        const [method = '', path = ''] = requestOf(operation, fresh).line.split(' ');
+        const before = await snapshot(server);
+        expect([200, 201]).toContain((await rawRequest(server, method, path, { token, ...options })).status);
+        expect(await snapshot(server)).not.toEqual(before);
+      },
+    );
+  },
+);
 
 const cursorOf = (value: unknown) =>
   Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64url');

@@ -63,7 +63,7 @@ describe.each(reads)('the operation $method $path', operation => {
     expect(await charged()).toBe(11);
   });
 
-  test('a HEAD request gets the same answer as a GET request but without the body, also if the answer is 304', async () => {
+  test('a HEAD request gets the same answer as a GET request, but without the body, even if the answer is 304', async () => {
     const { line } = requestOf(operation, targets);
     const head = line.replace('GET', 'HEAD');
     const full = await ask(line);
@@ -153,7 +153,7 @@ test('after a write has changed the answer to a read request, a read request wit
   }
 });
 
-test("a read request with the ETag of another token's answer gets 200 if the answer for its own token differs", async () => {
+test("a token that sends the ETag of another token's answer gets 200 if its own answer differs", async () => {
   const other = await issueToken(server, world, 'read');
   const line = `GET /api/v1/ideas/${targets.ideaId}`;
   await request(server, `POST /api/v1/ideas/${targets.ideaId}/vote`, { token, json: { value: 'up' } });

@@ -84,7 +84,7 @@ describe('a web page of an allowed origin', () => {
     expect(refused.headers.get('access-control-allow-origin')).toBe(ours);
   });
 
-  test('a web page of an allowed origin cannot send cookies and can read only the API, not /docs, /unsubscribe or /health', async () => {
+  test('a web page of an allowed origin can read only the API and not pages such as /docs, and cannot send cookies', async () => {
     expect(corsOf(await preflight(server, '/api/v1/ideas', ours))).not.toHaveProperty(
       'access-control-allow-credentials',
     );

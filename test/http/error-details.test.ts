@@ -19,7 +19,7 @@ function expectDetails<K extends keyof typeof errorDetails>(answer: Answer, key:
   expect(errorDetails[key].strict().safeParse(details).error).toBeUndefined();
 }
 
-test('if a token with several boards names no board or a wrong board, the error lists its boards with their grants', async () => {
+test("if a request by a token with several boards names no board or a wrong board, the error lists the token's boards with their grants", async () => {
   const second = await createBoard(server, world.accountId, { name: 'Second board' });
   const both = await issueToken(server, world, { [world.boardId]: 'write', [second.id]: 'read' });
   const boards = [

@@ -90,7 +90,7 @@ describe('a request that waits for events', () => {
     expect(body.data.map((one: { event: { type: string } }) => one.event.type)).toEqual(['comment.created']);
   });
 
-  test('a request that waits for events counts once against the read limit, no matter how many events happen meanwhile', async () => {
+  test('a request that waits for events counts once against the read limit, no matter how many events occur during the wait', async () => {
     const limited = await startServerForTest({ on: server, environment: { RATE_LIMIT_READ: '3' } });
     const scene = await createScene();
     await server.sql(`delete from rate_limits where key = $1`, [`apitoken:read:${scene.tokenId}`]);
@@ -173,7 +173,7 @@ describe('the slots of a token for waiting requests', () => {
     expect(await slotsOf(scene)).toEqual([]);
   });
 
-  test('while a token has as many waiting requests as allowed, another token can wait, and the token can send requests without wait', async () => {
+  test('while a token has its maximum of waiting requests, another token can still wait, and the first token can send requests without wait', async () => {
     const scene = await createScene();
     const waiting = [wait(scene), wait(scene)];
     await awaitSlots(scene, 2);
@@ -197,7 +197,7 @@ describe('the slots of a token for waiting requests', () => {
     await awaitSlots(scene, 0);
   });
 
-  test("after a server is killed, its waiting requests stop counting against their token's limit, and those of other servers still count", async () => {
+  test("requests that wait on a killed server soon stop counting against their token's limit, but requests that wait on other servers still count", async () => {
     const scene = await createScene();
     const waiting = wait(scene);
     await awaitSlots(scene, 1);
@@ -299,7 +299,7 @@ describe('access that ends during a wait', () => {
 });
 
 describe('interruptions of waits', () => {
-  test('a server that stops immediately answers the requests that wait for events with an empty page', async () => {
+  test('a stopping server immediately answers the requests that wait for events with an empty page', async () => {
     const scene = await createScene();
     const stopping = await startServer({ on: server });
     const waiting = wait(scene, 55, stopping);

@@ -67,7 +67,7 @@ function another(id: string, { line, json }: ArrangedRequest): ArrangedRequest |
 }
 
 describe.each(posts)('a repeated $method $path', operation => {
-  test("a repeated request under one Idempotency-Key gets the first answer again, changes nothing and is not counted by the token's rate limit", async () => {
+  test("a repeated request under one Idempotency-Key gets the first answer again, changes nothing and does not count against the token's rate limit", async () => {
     const sent = requestOf(operation, targets);
     const first = await send(sent, 'a-key');
     expect(first.status).toBeLessThan(300);
@@ -99,7 +99,7 @@ describe.each(posts)('a repeated $method $path', operation => {
     });
   }
 
-  test('a repeated request by a token with one board gets the first answer again, whether or not the requests name the board', async () => {
+  test('a repeated request by a token with one board gets the first answer again even if only one of the two requests names the board', async () => {
     const sent = requestOf(operation, targets);
     const named = { ...sent, line: `${sent.line}?board=${world.boardSlug}` };
     for (const [key, first, second] of [
@@ -160,7 +160,7 @@ describe.each(posts)('a repeated $method $path', operation => {
     expect([isReplayed(replay), replay.text]).toEqual([true, repeated]);
   });
 
-  test('a request whose change or answer cannot be stored changes nothing, and a later request under the same Idempotency-Key succeeds', async () => {
+  test('a request changes nothing if its change or its answer cannot be stored, and can succeed later under the same Idempotency-Key', async () => {
     const sent = requestOf(operation, targets);
     const before = await snapshot(server);
     await server.sql(`
@@ -241,7 +241,7 @@ test('an Idempotency-Key may have up to 255 printable ASCII characters', async (
   }
 });
 
-test('an answer that the previous server version stored under an Idempotency-Key is sent again, whether or not the requests name the board', async () => {
+test("an answer that the previous server version stored for an Idempotency-Key is sent again, with or without the board's name in the requests", async () => {
   const { text } = await send(create, 'an-answer');
   for (const [key, query] of [
     ['stored-without', {}],
@@ -262,7 +262,7 @@ test('an answer that the previous server version stored under an Idempotency-Key
   }
 });
 
-test('an answer that the previous server version stored without the url of its ideas is sent again with the url', async () => {
+test('an answer that the previous server version stored without the urls of its ideas is sent again with these urls', async () => {
   const merge = { line: `POST /api/v1/ideas/${targets.ideaId}/merge`, json: { target_id: targets.targetId } };
   for (const [key, sent] of [
     ['created', create],
@@ -428,7 +428,7 @@ test('requests to two paths with the same Idempotency-Key are independent', asyn
   expect(await storedKeys()).toHaveLength(4);
 });
 
-test('a repeated request gets an error, not the first answer, after its token has lost the write grant or was revoked', async () => {
+test('a repeated request gets an error instead of the first answer after its token was revoked or has lost the write grant', async () => {
   await send(create, 'a-key');
   await server.sql(`update api_token_boards set level = 'read' where token_id = $1`, [tokenId]);
   expect((await send(create, 'a-key')).key).toBe('insufficient_scope');
@@ -468,7 +468,7 @@ test('a repeated request gets the first answer again even when the rate limit of
   expect([replay.status, isReplayed(replay), replay.text]).toEqual([201, true, first.text]);
 });
 
-test('if the body of a request arrives after another request with its Idempotency-Key was answered, the request gets the same answer', async () => {
+test('a request whose body arrives after another request with the same Idempotency-Key was answered gets the same answer', async () => {
   let first: Answer | undefined;
   const { result: replay, statements } = await logStatements(() =>
     rawRequest(server, 'POST', '/api/v1/ideas', {

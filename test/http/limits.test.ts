@@ -239,7 +239,7 @@ describe('requests that count against the rate limit', () => {
     await server.sql('update boards set is_frozen = false where id = $1', [world.boardId]);
   });
 
-  test("a request that gets 429 counts against the token's rate limit", async () => {
+  test("a request that exceeds a token's rate limit and gets 429 still counts against this limit", async () => {
     await setCount('apitoken:read', 120);
     expect(await charged('apitoken:read', () => read())).toBe(1);
   });
@@ -257,7 +257,7 @@ describe('requests that count against the rate limit', () => {
     expect(limitHeaders(answer as Answer)).toEqual(expected('apitoken:read', 119, readReset));
   });
 
-  test("if the last request that a token's rate limit allows gets 304, it does not count, so another request can still get 200", async () => {
+  test("a request that gets 304 does not use up the last request that a token's rate limit allows", async () => {
     const headers = { 'if-none-match': (await read()).headers.get('etag') ?? '' };
     await setCount('apitoken:read', 119);
     for (let n = 0; n < 3; n++) expect((await read(server, { headers })).status).toBe(304);
@@ -281,7 +281,7 @@ describe('requests that count against the rate limit', () => {
     expect((await vote(server, { headers })).status).toBe(200);
   });
 
-  test('a request to GET /api/v1/token shows both rate limits of its token without counting against them, also when they are exhausted', async () => {
+  test('a request to GET /api/v1/token shows both rate limits of its token, even exhausted ones, and counts against neither', async () => {
     const self = () => request(server, 'GET /api/v1/token', { token });
     const state = (bucket: Bucket, remaining: number, reset: number) => ({
       limit: buckets[bucket].limit,
@@ -398,7 +398,7 @@ describe('the rate limit of an IP address', () => {
     expect(await keysOfAddresses()).toEqual(['ip:127.0.0.1']);
   });
 
-  test('behind trusted proxies, the rate limit counts the last IP address in X-Forwarded-For that is not a trusted proxy', async () => {
+  test('behind trusted proxies, the rate limit applies to the last IP address in X-Forwarded-For that is not a trusted proxy', async () => {
     const proxied = await startReplica({ RATE_LIMIT_IP: '1', TRUST_PROXY: '127.0.0.1,10.0.0.0/8' });
     for (const address of ['203.0.113.1', '203.0.113.2', 'made-up, 203.0.113.3, 10.0.0.7']) {
       expect((await request(proxied, 'GET /nothing', from(address))).status).toBe(404);
@@ -407,7 +407,7 @@ describe('the rate limit of an IP address', () => {
     expect(await keysOfAddresses()).toEqual(['ip:203.0.113.1', 'ip:203.0.113.2', 'ip:203.0.113.3']);
   });
 
-  test('the rate limit counts an IPv6 /64 network as one IP address, and an IPv4-mapped IPv6 address as the IPv4 address', async () => {
+  test('an IPv6 /64 network shares one rate limit, and an IPv4-mapped IPv6 address shares the limit of the IPv4 address', async () => {
     const proxied = await startReplica({ TRUST_PROXY: 'true' });
     const counted = async (...addresses: string[]) => {
       await forget();
@@ -428,7 +428,7 @@ async function keysOfAddresses(): Promise<string[]> {
   return rows.map(({ key }) => key);
 }
 
-test('rate limit counters of tokens and IP addresses have keys <bucket>:<identity> and expire at the end of their rate limit window', async () => {
+test('the rate limit counters of tokens and IP addresses have keys in the form <bucket>:<identity> and expire with their rate limit window', async () => {
   await read();
   await vote();
   const rows = await server.sql<{ key: string }>(

@@ -297,7 +297,7 @@ describe('the order of the checks in other operations', () => {
     expect(await send({ ...scene, query: '?x=1', headers: text })).toMatchObject({ status: 415 });
   });
 
-  test('if a query parameter needs a higher grant and also has an invalid value, the error is about the grant', async () => {
+  test('if a query parameter needs a higher grant and is also invalid, the error is about the grant', async () => {
     const { world } = await arrange();
     const { token } = await issueToken(server, world, 'read');
     const answer = await request(server, 'GET /api/v1/ideas?moderation_state=none', { token });

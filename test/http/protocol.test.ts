@@ -45,7 +45,7 @@ function sendKind([line, , kind]: (typeof everyKind)[number], headers: Record<st
 
 describe('X-Request-Id', () => {
   test.each(everyKind)(
-    'the answer to %s with status %d has the valid request id of the client, or a new request id',
+    "the answer to %s with status %d has the client's request id if it is valid, and otherwise a new one",
     async (...kind) => {
       const [, status] = kind;
       const made = await sendKind(kind);
@@ -219,7 +219,7 @@ describe('an invalid path', () => {
 });
 
 describe('the caching headers', () => {
-  test('Cache-Control lets only the client cache the board, lets every cache store the OpenAPI document, and forbids storing other answers', async () => {
+  test('only the client may cache the board, every cache may store the OpenAPI document, and no cache may store other answers', async () => {
     const kept: Record<string, string> = {
       'GET /api/v1/board 200': 'private, no-cache',
       'GET /api/v1/openapi.json 200': 'public, max-age=300',

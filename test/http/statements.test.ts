@@ -68,18 +68,18 @@ const [commentChanges, otherWrites] = [true, false].map(isWanted =>
 );
 
 describe.each(otherWrites ?? [])('the operation $method $path', operation => {
-  test('a write other than a vote needs one transaction and at most five SQL statements besides authentication', async () => {
+  test('a write other than a vote runs in one transaction, with at most five SQL statements apart from authentication', async () => {
     await expectWrite(operation, 5);
   });
 });
 
 describe.each(commentChanges ?? [])('the operation $method $path', operation => {
-  test('a change of a comment, which also replaces the text in its copies, needs one transaction and at most eight SQL statements', async () => {
+  test('editing or deleting a comment, including copies of its text, runs in one transaction, with at most eight SQL statements apart from authentication', async () => {
     await expectWrite(operation, 8);
   });
 });
 
-test('a vote needs one SQL statement besides authentication and no explicit transaction', async () => {
+test('a vote runs one SQL statement apart from authentication, without an explicit transaction', async () => {
   const line = `POST /api/v1/ideas/${targets.ideaId}/vote`;
   for (const value of ['up', 'up', 'down', 'none']) {
     const log = await statementsOf(line, { value });
@@ -89,7 +89,7 @@ test('a vote needs one SQL statement besides authentication and no explicit tran
 });
 
 describe.each(posts)('$method $path with an Idempotency-Key', operation => {
-  test('an Idempotency-Key is stored in the same transaction as the change that its request makes', async () => {
+  test('an answer is stored for its Idempotency-Key in the same transaction as the change that the request makes', async () => {
     const { line, json } = requestOf(operation, await createTargets(server, world));
     const headers = { 'idempotency-key': `statements-${operation.id}` };
     const plain = operation.id === 'voteIdea' ? 1 : 5;
@@ -109,7 +109,7 @@ describe.each(posts)('$method $path with an Idempotency-Key', operation => {
 describe.each(reads.filter(({ id }) => id !== 'findSimilarIdeas'))('the operation $method $path', operation => {
   const most = operation.id === 'listIdeas' ? 1 : 2;
 
-  test(`a read needs at most ${most} SQL statements besides authentication and no transaction`, async () => {
+  test(`a read runs at most ${most} SQL statements apart from authentication, without a transaction`, async () => {
     const { line } = requestOf(operation, targets);
     const queries =
       operation.id === 'listIdeas' ? ['', '?q=idea', '?sort=top&page=2', '?moderation_state=pending'] : [''];
@@ -130,7 +130,7 @@ test('a search for similar ideas runs two SQL statements: the first sets a time 
   expect(log.texts).toEqual([expect.stringContaining('statement_timeout'), expect.stringContaining('similar_ideas')]);
 });
 
-test('a request with an insufficient grant or an invalid token runs no SQL statement besides authentication', async () => {
+test('a request with an insufficient grant or an invalid token runs only the SQL statement of the authentication', async () => {
   const reader = await issueToken(server, world, 'read');
   for (const operation of operations.filter(({ isWrite }) => isWrite)) {
     const { line, json } = requestOf(operation, targets);

@@ -57,7 +57,7 @@ describe('slow requests', () => {
     },
   );
 
-  test('a client that sends its request too slowly, byte by byte, gets 408, and the connection is closed', async () => {
+  test('a client that sends its request byte by byte and too slowly gets 408, and the server closes the connection', async () => {
     const server = await start({ REQUEST_TIMEOUT_MS: '400' });
     const connection = await openConnection(server);
     await connection.send(`POST /api/v1/mcp HTTP/1.1\r\n${json}Content-Length: 10000\r\n\r\n`);
@@ -167,7 +167,7 @@ describe('aborted requests', () => {
     },
   );
 
-  test('a request that the client aborts has one line in the log, with the status 499', async () => {
+  test('a request that the client aborts writes one line to the log, with the status 499', async () => {
     const server = await start();
     const { send, socket } = await openConnection(server);
     await send(`POST /api/v1/mcp HTTP/1.1\r\n${json}X-Request-Id: left-1\r\nContent-Length: 100\r\n\r\n{`);

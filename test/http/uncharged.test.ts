@@ -37,7 +37,7 @@ function expectUnavailable(answer: Answer) {
 
 const many = (ask: (n: number) => Promise<Answer>) => Promise.all(Array.from({ length: 12 }, (_, n) => ask(n + 1)));
 
-test('while the rate limit counters are locked, all clients together can send only as many requests a minute as one IP address may send', async () => {
+test('while the rate limit counters are locked, all IP addresses together get as many answers a minute as one of them usually gets', async () => {
   await lockCounters();
   const answers = await many(document);
   expect(answers.filter(({ status }) => status === 200)).toHaveLength(limit);

@@ -37,7 +37,7 @@ async function serve(work: (server: Awaited<ReturnType<typeof startServer>>) => 
   }
 }
 
-test('a stopping server writes the operations of each token with the names of sent parameters and body fields that the contract defines', async () => {
+test('a stopping server saves which operations each token used, with the names of sent parameters and fields, except unknown names', async () => {
   const { id, token } = await issueToken(db, world, 'write');
   const other = await issueToken(db, world, 'read');
   await serve(async server => {
@@ -59,7 +59,7 @@ test('a stopping server writes the operations of each token with the names of se
   expect(await rowsOf(other.id)).toEqual([{ operation: 'GET /api/v1/ideas', count: 1, parameters: {}, fields: {} }]);
 });
 
-test('a tool call counts as its operation and as a request for the tools, and other MCP messages only as the latter', async () => {
+test('a tool call counts as use of its operation and of the MCP endpoint, and other MCP messages count only for the endpoint', async () => {
   const { id, token } = await issueToken(db, world, 'read');
   const ideaId = await insertIdea(db, world);
   await serve(async server => {
@@ -95,7 +95,7 @@ const useOf = (tokenId: number, changes: Partial<Use> = {}): Use => ({
   ...changes,
 });
 
-test('parallel writes of many servers add up the counts and keep the latest day of each name', async () => {
+test('if several servers save usage in parallel, the counts are added up, and each parameter keeps the latest day of its use', async () => {
   const tokens = await Promise.all([1, 2, 3].map(() => issueToken(db, world, 'read')));
   const before = daysAgo(1);
   await recordUsage(
@@ -116,7 +116,7 @@ test('parallel writes of many servers add up the counts and keep the latest day 
 
 const principalOf = (tokenId: number) => ({ tokenId, account: { id: world.accountId } }) as Principal;
 
-test('the counter keeps counts that it could not write, skips deleted tokens, and writes the counts of the other tokens', async () => {
+test('the usage counter saves counts later if the database fails, and a deleted token does not prevent saving the counts of other tokens', async () => {
   const [kept, deleted] = [await issueToken(db, world, 'read'), await issueToken(db, world, 'read')];
   const warnings: unknown[] = [];
   const logger = { warn: (line: unknown) => warnings.push(line) };
@@ -135,7 +135,7 @@ test('the counter keeps counts that it could not write, skips deleted tokens, an
   expect(await rowsOf(kept.id)).toEqual([expect.objectContaining({ count: 2, parameters: { q: today, sort: today } })]);
 });
 
-test('the counter holds at most 10,000 pairs of a token and an operation, and logs how many requests it did not count', async () => {
+test('the usage counter holds at most 10,000 pairs of a token and an operation, and logs how many requests it did not count', async () => {
   const warnings: unknown[] = [];
   const logger = { warn: (line: unknown) => warnings.push(line) };
   const counter = buildUsageCounter({ ...db, clock: { now: () => now }, logger: logger as never });
@@ -145,7 +145,7 @@ test('the counter holds at most 10,000 pairs of a token and an operation, and lo
   expect(warnings).toEqual([{ requests: 3 }]);
 });
 
-test('the document of the usage has the names of the last 90 days, and neither revoked nor expired tokens', async () => {
+test('the usage report contains the parameters that clients sent in the last 90 days, and no revoked or expired tokens', async () => {
   await db.sql('delete from token_usage');
   const [used, revoked, expired] = await Promise.all([1, 2, 3].map(() => issueToken(db, world, 'read')));
   if (!used || !revoked || !expired) throw new Error('a token is missing');

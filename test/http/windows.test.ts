@@ -106,7 +106,7 @@ describe.each(windows)('the $name window', ({ opens, closes, tooEarly, tooLate, 
     }
   });
 
-  test('a change or removal of the opening or closing time of a submission or voting window takes effect at the next request', async () => {
+  test("a change or removal of a window's opening or closing time takes effect at the next request", async () => {
     const token = tokens['the owner, with write'];
     await setWindow(opens, closing);
     expect((await act(token)).key).toBe(tooEarly);
@@ -195,8 +195,8 @@ test('requests that read data work outside the submission and voting windows and
   expect(await readEverything()).toEqual(asEver);
 });
 
-describe.each(contentWrites)('on a frozen board $method $path', operation => {
-  test('a write to a frozen board is refused for every token and works again after the board is unfrozen', async () => {
+describe.each(contentWrites)('the operation $method $path on a frozen board', operation => {
+  test('a frozen board refuses every write by any token, and accepts the write again after the board is unfrozen', async () => {
     const { line, json } = requestOf(operation, await createTargets(server, world));
     await server.sql('update boards set is_frozen = true where id = $1', [world.boardId]);
     const untouched = await snapshot(server);

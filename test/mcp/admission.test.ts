@@ -109,7 +109,7 @@ describe('a refused MCP request', () => {
     }
   });
 
-  test('if CORS_ORIGINS is *, allowsOrigin() of the MCP endpoint accepts an origin other than that of BASE_URL', () => {
+  test('allowsOrigin() of the MCP endpoint accepts every origin if CORS_ORIGINS is *, not only the origin of BASE_URL', () => {
     const isAllowed = allowsOrigin({ BASE_URL: 'https://ideas.example.com/', CORS_ORIGINS: ['*'] });
     expect(isAllowed('https://anybody.example.com')).toBe(true);
   });
@@ -307,7 +307,7 @@ describe('a failure of the server or the database', () => {
     expect((await call()).status).toBe(200);
   });
 
-  test("the error that clients get for invalid JSON does not contain the internal message in the SDK's error", () => {
+  test('the error for invalid JSON has the usual JSON-RPC message, without the internal error message of the MCP SDK', () => {
     const error = { code: -32_700, message: 'Parse error', data: 'RangeError: Maximum call stack size exceeded' };
     const body = JSON.stringify({ jsonrpc: '2.0', id: null, error });
     const key = 'invalid_message';

@@ -141,7 +141,7 @@ async function call(name: string, args: Record<string, unknown>) {
   return { isError: body.result.isError === true, size, result: body.result.structuredContent, content };
 }
 
-test('the API returns no control character in a title or body that JSON writes as six characters', async () => {
+test('the API returns titles and bodies without control characters that take six characters in JSON', async () => {
   for (let code = 1; code < 0xa0; code++) {
     const text = `a${String.fromCodePoint(code)}b`;
     const { id, title, body } = await rest('POST /api/v1/ideas', { title: text, body: text });
@@ -188,7 +188,7 @@ const calls: Record<string, [least: number, args: () => Record<string, unknown>]
 };
 
 describe('the answer of a tool', () => {
-  test('the tests of the sizes of answers call every MCP tool', () => {
+  test('the tests of answer sizes call every MCP tool', () => {
     expect(Object.keys(calls).sort()).toEqual(tools.map(({ id }) => id).sort());
   });
 

@@ -21,7 +21,7 @@ const formsOf = ({ data }: { data: Listed[] }) =>
   data.map(({ title, body, body_truncated }) => [title, body.length, body_truncated]).sort();
 
 test.each(forms)(
-  'the MCP tool list_ideas returns excerpts of bodies by default and whole bodies with body=full, for a call in the %s form',
+  'the MCP tool list_ideas returns excerpts of bodies by default, and whole bodies with body=full: %s form of the call',
   async form => {
     const excerpts = [
       ['Long', 300, true],

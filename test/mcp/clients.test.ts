@@ -68,7 +68,7 @@ const clients: { client: string; version: string; connect(token: string): Promis
 ];
 
 describe.each(clients)('$client', ({ version, connect }) => {
-  test('a client of the official MCP SDK negotiates its MCP protocol version, lists the tools, and accepts the results of all tools', async () => {
+  test('a client of the official MCP SDK negotiates its protocol version, lists the tools, and accepts the results of all tools', async () => {
     const world = await createWorld(server);
     const targets = await createTargets(server, world);
     const client = await connect((await issueToken(server, world, 'moderate')).token);

@@ -94,7 +94,7 @@ describe('requests and tool calls', () => {
     },
   );
 
-  test('after the same cases as HTTP requests and as tool calls, two servers have the same database rows and jobs', async () => {
+  test('two servers end with the same database rows and jobs if one gets all test cases as HTTP requests and the other as tool calls', async () => {
     const [ofRest, ofMcp] = await Promise.all([dump(rest), dump(mcp)]);
     expect(ofMcp).toEqual(ofRest);
     expect(ofRest.events?.length).toBeGreaterThan(5);

@@ -136,7 +136,7 @@ test.each([
   ['2026', modern],
   ['2025', legacy],
 ])(
-  'a plain tool call with an MCP protocol version of %s gets the same answer with and without the SDK',
+  "the server's short path for simple tool calls, which avoids the MCP SDK, answers like the SDK for protocol version %s",
   async (_, messages) => {
     let plain = 0;
     for (const [n, { message, headers }] of messages.entries()) {

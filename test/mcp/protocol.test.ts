@@ -225,7 +225,7 @@ describe('the list of the tools', () => {
     expect((await send(server, legacy('tools/list', { cursor: 'x' }))).body.error.code).toBe(-32_602);
   });
 
-  test('the list of MCP tools is within the limit of bytes, and its descriptions and inputs are within the limit of language model tokens', async () => {
+  test('the list of MCP tools stays below a maximum size, both in bytes and in language model tokens', async () => {
     // Each tool beyond the first 13 may add 1,200 bytes and 165 tokens. A token has about four characters.
     const added = Math.max(0, tools.length - 13);
     for (const message of [legacy('tools/list'), modern('tools/list')]) {
@@ -298,7 +298,7 @@ describe('the list of the tools', () => {
     expect(documented.filter(([name]) => needed.some(([known]) => known === name)).sort()).toEqual(needed.sort());
   });
 
-  test('the arguments of each tool have the names of the contract in snake case, and the same fields are required', async () => {
+  test('each tool has the same arguments as its operation in the contract, in snake case, and the same required arguments', async () => {
     const { body } = await send(server, legacy('tools/list'));
     const inputs = body.result.tools.map(
       ({ name, inputSchema }: { name: string; inputSchema: Record<string, object> }) => [
@@ -319,7 +319,7 @@ describe('the list of the tools', () => {
 });
 
 describe('a tool call', () => {
-  test('a tool call in an unusual form gets the same answer as an ordinary tool call, with MCP protocol versions of 2025 and of 2026', async () => {
+  test('an unusually written tool call gets the same answer as an ordinary one, with MCP protocol versions of 2025 and of 2026', async () => {
     for (const name of ['get_idea', 'get_board', 'list_ideas', 'whoami']) {
       for (const args of [name === 'get_idea' ? { id: ideaId } : {}, { nonsense: true }]) {
         for (const era of ['modern', 'legacy'] as const) {

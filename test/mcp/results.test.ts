@@ -54,7 +54,7 @@ for (const name of ['merge_ideas', 'unmerge_idea']) {
 }
 
 describe('the text of users in the results of tools', () => {
-  test('the result of each MCP tool names the fields with text by users, in metadata for programs and in a text for language models', async () => {
+  test('the result of each MCP tool names its fields with text by users, once for programs and once for language models', async () => {
     const ofTargets = await createWorld(server);
     const targets = await createTargets(server, ofTargets);
     const { token } = await issueToken(server, ofTargets, 'moderate');
@@ -72,7 +72,7 @@ describe('the text of users in the results of tools', () => {
   });
 });
 
-describe('what is left of a rate limit', () => {
+describe('the rest of a rate limit', () => {
   test('the result of an MCP tool says how many reads are left only when less than a tenth of the rate limit is left', async () => {
     const { token } = await issueToken(server, world, 'read');
     const results: Result[] = [];
@@ -95,7 +95,7 @@ describe('what is left of a rate limit', () => {
     expect(results[17]?._meta?.['idea-board/rate-limit']).toBeUndefined();
   });
 
-  test('a refused tool call also says how many writes are left when less than a tenth of the limit is left', async () => {
+  test('the error of a tool call also says how many writes are left if less than a tenth of the write limit is left', async () => {
     const { token, id } = await issueToken(server, world, 'write');
     await server.sql(
       `insert into rate_limits values ('apitoken:write:${id}', '2026-03-14T09:00Z', '2026-03-14T10:00Z', 27)`,

@@ -46,7 +46,7 @@ describe('the list of tools', () => {
     for (const era of ['legacy', 'modern']) expect(await listed(token, { era })).toEqual([...names].sort());
   });
 
-  test('a token with the capability manage_webhooks and the grant read also sees the MCP tools for webhooks, except while its issuer is no admin or is blocked', async () => {
+  test('a read token with the capability manage_webhooks also sees the MCP tools for webhooks, unless its issuer is blocked or not an admin', async () => {
     const issuerId = await createMember(server, world.accountId, 'admin');
     const { token } = await issueToken(server, world, 'read', { issuerId, capabilities: ['manage_webhooks'] });
     const managing = tools.filter(({ metadata }) => metadata.auth === 'board' && metadata.capability);
@@ -73,7 +73,7 @@ describe('the list of tools', () => {
     expect(await listed(token)).toEqual([...reading].sort());
   });
 
-  test('the list of MCP tools has no tools that moderate while the issuer of the token is no moderator', async () => {
+  test('the list of MCP tools has no moderation tools while the issuer of the token is not a moderator', async () => {
     const issuerId = await createMember(server, world.accountId, 'moderator');
     const { token } = await issueToken(server, world, 'moderate', { issuerId });
     expect(await listed(token)).toContain('merge_ideas');

@@ -54,7 +54,7 @@ describe('an OAuth client that registers', () => {
     expect((await request(server, `GET /oauth/register/${body.client_id}`, { token: 'ibg_x' })).status).toBe(401);
   });
 
-  test('a new OAuth client is registered without the grant types, response types and scopes that this server does not support', async () => {
+  test('the registration of an OAuth client drops the grant types, response types and scopes that this server does not support', async () => {
     const { status, body } = await register(server, {
       grant_types: ['authorization_code', 'refresh_token', 'urn:ietf:params:oauth:grant-type:device_code'],
       response_types: ['code', 'code id_token'],

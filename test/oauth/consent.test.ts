@@ -96,7 +96,7 @@ describe('consent', () => {
     ['cursor://anysphere.example/cb', 'cursor:', 'cursor:', 'a program on your own device opens'],
     ["https://a;script-src'x'.example/cb", 'https:', 'a;script-src', ''],
   ])(
-    'the consent page for the redirect URI %s names its host or scheme, and may send forms only to this server and %s',
+    "the consent page for the redirect URI %s names the URI's host or scheme, and may send forms only to this server and %s",
     async (uri, source, host, words) => {
       const own = await Program.register(server, { redirect_uris: [uri] });
       const page = await visitor.get(await own.ask(visitor, { redirect_uri: uri }));
@@ -108,7 +108,7 @@ describe('consent', () => {
   );
 
   test.each(['\u200b\u2060', '\u3164', '\u{e0041}\u202e'])(
-    "the consent page shows the host of the redirect URI instead of the client's name if that name is invisible: %j",
+    "the consent page shows the host of the redirect URI instead of the client's name if the name has no visible characters: %j",
     async name => {
       const own = await Program.register(server, { client_name: name });
       const page = await visitor.get(await own.ask(visitor));
@@ -185,7 +185,7 @@ describe('consent', () => {
     expect(answers.find(({ status }) => status === 400)?.html).toContain('The program cannot be connected');
   });
 
-  test('a second consent for one OAuth client does not end the first grant, because two machines may use the same client', async () => {
+  test('a second consent for one OAuth client does not end the grant of the first, because two machines may use the same client', async () => {
     const first = await program.connect(visitor, { [world.boardId]: 'read' });
     const second = await program.connect(visitor, { [world.boardId]: 'write' });
     expect([

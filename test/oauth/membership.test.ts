@@ -142,21 +142,18 @@ test('the OAuth client of an admin whose role is changed to member stays connect
 });
 
 test.each<[string, (one: Connected) => Promise<unknown>]>([
-  ['a removal', one => administerAtOnceWith(one, admin => removeMember(admin, memberOf(one)))],
-  ['a block', one => administerAtOnceWith(one, admin => blockUser(admin, memberOf(one)))],
-])(
-  "a token refresh that runs during %s of the token's user in the account is refused and issues no tokens",
-  async (_, race) => {
-    const one = await connectAdmin();
-    const records = () =>
-      server.sql('select count(*)::int as count from oauth_records where token_id = $1', [one.tokenId]);
-    const before = await records();
-    const answer = await race(one);
-    expect(answer).toMatchObject({ status: 400, body: { error: 'invalid_grant' } });
-    expect(await records()).toEqual(before);
-    expect(await outcomesOf(one)).toEqual([401, 'invalid_grant']);
-  },
-);
+  ['removed from', one => administerAtOnceWith(one, admin => removeMember(admin, memberOf(one)))],
+  ['blocked in', one => administerAtOnceWith(one, admin => blockUser(admin, memberOf(one)))],
+])("a token refresh gets no tokens while the token's user is being %s the account", async (_, race) => {
+  const one = await connectAdmin();
+  const records = () =>
+    server.sql('select count(*)::int as count from oauth_records where token_id = $1', [one.tokenId]);
+  const before = await records();
+  const answer = await race(one);
+  expect(answer).toMatchObject({ status: 400, body: { error: 'invalid_grant' } });
+  expect(await records()).toEqual(before);
+  expect(await outcomesOf(one)).toEqual([401, 'invalid_grant']);
+});
 
 /** Runs a change in a transaction and sends a token refresh before the commit. Returns the answer to the refresh. */
 async function administerAtOnceWith(
@@ -167,7 +164,7 @@ async function administerAtOnceWith(
   return refreshed?.status === 'fulfilled' ? refreshed.value : refreshed?.reason;
 }
 
-test('a consent is refused and creates no token if it is sent while a transaction removes the user from the account', async () => {
+test('a person whom another transaction is removing from the account cannot consent to an OAuth client, and no token is created', async () => {
   const userId = await createMember(server, world.accountId, 'admin');
   const visitor = await signedIn(server, userId);
   const page = await program.ask(visitor);
@@ -181,7 +178,7 @@ test('a consent is refused and creates no token if it is sent while a transactio
   expect(await server.sql('select from api_tokens where issuer_id = $1', [userId])).toEqual([]);
 });
 
-test('if a member is removed after a consent, the OAuth client gets no authorization code and no tokens for an existing code', async () => {
+test('if a member is removed after a consent, the OAuth client gets neither a new authorization code nor tokens for an existing one', async () => {
   for (const isCodeMade of [false, true]) {
     const userId = await createMember(server, world.accountId, 'admin');
     const visitor = await signedIn(server, userId);

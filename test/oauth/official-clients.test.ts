@@ -68,7 +68,7 @@ test.each(versions.flatMap(version => [2, 3, 5].map(count => ({ ...version, coun
 );
 
 test.each(versions)(
-  'the client of MCP SDK $name can connect through the read-only URL, and with the same tokens can write through the usual URL',
+  'the client of MCP SDK $name can connect through the read-only URL, and can then write with the same tokens through the usual URL',
   async version => {
     const query = '?readonly=true';
     const memory = await connectClient(version, { server, visitor, world, query });

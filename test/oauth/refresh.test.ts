@@ -98,7 +98,7 @@ test('a token refresh issues a new refresh token and extends the OAuth grant', a
   expect(kept).toEqual({ days: 30 });
 });
 
-test('a refresh token can be used again for 60 seconds until a new token is used, and a later use ends the OAuth grant', async () => {
+test('a refresh token works again within 60 seconds if no later token was used, and its use after 60 seconds ends the OAuth grant', async () => {
   const clock = testClock();
   const own = await startServerForTest({
     on: server,
@@ -129,7 +129,7 @@ test('a refresh token can be used again for 60 seconds until a new token is used
   await expectEnded(tokenId, siblings);
 });
 
-test('if a refresh token is used three times before any of its new refresh tokens is used, the tokens from each use stay valid', async () => {
+test('if a refresh token is used three times before its new refresh tokens are used, the tokens of all three answers stay valid', async () => {
   const tokens = await connectProgram();
   const siblings = [
     await refreshed(tokens.refresh_token),
@@ -182,7 +182,7 @@ test('after an OAuth client used one refresh token twice, it can use both new re
   for (const { body } of answers) expect(await statusOf(body)).toBe(200);
 });
 
-test('if a used refresh token and its replacement are used in parallel, the OAuth grant ends only if the replacement comes first', async () => {
+test('parallel use of a used refresh token and its replacement ends the OAuth grant only if the server handles the replacement first', async () => {
   for (const order of [0, 1, 0, 1]) {
     const tokens = await connectProgram();
     const tokenId = await tokenIdOf(tokens);
@@ -224,7 +224,7 @@ test('an OAuth client that lost the response to a token refresh can use the same
   expect(endOf(await tokenIdOf(tokens))).toBeUndefined();
 });
 
-test('another OAuth client cannot use a refresh token, not even shortly after its first use, and the OAuth grant stays valid', async () => {
+test("an OAuth client cannot use another client's refresh token, not even shortly after its first use, and the attempt does not end the grant", async () => {
   const tokens = await connectProgram();
   const thief = await Program.register(server);
   expect((await thief.refresh(tokens.refresh_token)).body.error).toBe('invalid_grant');
@@ -281,7 +281,7 @@ test('the clean-up deletes an expired refresh token, and other tokens of the OAu
   expect(await statusOf(await refreshed(kept.refresh_token))).toBe(200);
 });
 
-test('a token refresh that conflicts with other transactions is retried, and if all retries fail, the client can send it again', async () => {
+test('the server retries a token refresh that conflicts with other transactions, and if all retries fail, the client can send it again', async () => {
   const tokens = await connectProgram();
   // The first refresh gives up before the last conflict, and the second refresh succeeds. A database sequence counts
   // the conflicts, because a rollback does not reset a sequence.

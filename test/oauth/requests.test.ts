@@ -86,13 +86,13 @@ describe('the discovery of the OAuth endpoints', () => {
     'https://ada:x@ideas.example.com',
     'ftp://ideas.example.com',
     'ideas.example.com',
-  ])('the server refuses the value %s of the setting BASE_URL, because the value is not an origin', BASE_URL => {
+  ])('the server refuses the value %s of the setting BASE_URL, because this value is not an origin', BASE_URL => {
     expect(() => loadConfig({ BASE_URL })).toThrow(
       /^Invalid settings: BASE_URL must be an origin such as \S+, w[^;]+$/,
     );
   });
 
-  test('the server normalizes the setting BASE_URL in the same way as browsers normalize an origin', () => {
+  test('the server normalizes the setting BASE_URL like the origins that browsers send', () => {
     expect(loadConfig({ BASE_URL: 'HTTPS://Ideas.Example.com:443//' }).BASE_URL).toBe('https://ideas.example.com');
   });
 
@@ -117,7 +117,7 @@ describe('an authorization request', () => {
     ['with an unregistered path', { redirect_uri: `${callback}/../x` }],
     ['with an unregistered query', { redirect_uri: `${callback}?x=1` }],
     ['with another loopback name', { redirect_uri: callback.replace('127.0.0.1', 'localhost') }],
-    ['of nobody', { client_id: 'nobody' }],
+    ['of an unknown client', { client_id: 'nobody' }],
     [
       'without a client and with a foreign redirect URI',
       { client_id: undefined, redirect_uri: 'https://evil.example/' },
@@ -142,12 +142,12 @@ describe('an authorization request', () => {
     ['without a PKCE method', { code_challenge_method: undefined }, 'invalid_request'],
     ['with a short challenge', { code_challenge: 'x' }, 'invalid_request'],
     ['for another resource', { resource: 'https://elsewhere.example/api/v1/mcp' }, 'invalid_target'],
-    ['for no address', { resource: 'the tools' }, 'invalid_target'],
+    ['for a resource that is not a URL', { resource: 'the tools' }, 'invalid_target'],
     ['for an implicit token', { response_type: 'token' }, 'invalid_request'],
     ['for an answer in the fragment', { response_mode: 'fragment' }, 'unsupported_response_mode'],
     ['for an answer in a form', { response_mode: 'form_post' }, 'unsupported_response_mode'],
-    ['that is elsewhere', { request_uri: 'https://evil.example/request' }, 'request_uri_not_supported'],
-    ['that is signed', { request: 'e30.e30.x' }, 'request_not_supported'],
+    ['with a request_uri', { request_uri: 'https://evil.example/request' }, 'request_uri_not_supported'],
+    ['in a signed JWT', { request: 'e30.e30.x' }, 'request_not_supported'],
   ])(
     'an OAuth authorization request %s is redirected to the client with an error',
     async (_, fields: Record<string, string | undefined>, error) => {
@@ -219,7 +219,7 @@ describe('an authorization request', () => {
     expect(kept).toEqual({ count: 0 });
   });
 
-  test('an OAuth redirect URI with a loopback IP address may have another port than the registered one', async () => {
+  test('an OAuth redirect URI with a loopback IP address may have a port that differs from the registered port', async () => {
     const uri = callback.replace('33418', '50123');
     const back = await program.consent(visitor, { [world.boardId]: 'read' }, { redirect_uri: uri });
     expect(back.port).toBe('50123');

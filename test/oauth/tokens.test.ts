@@ -91,7 +91,7 @@ describe('an access token', () => {
   });
 });
 
-test('parallel tool calls with valid and invalid tokens count only against the rate limits of their own tokens', async () => {
+test("parallel tool calls with a valid token count against this token's rate limit, and tool calls with an invalid token against no token's limit", async () => {
   const { access_token: access } = await connect('read');
   const [row] = await server.sql<{ token_id: number }>('select token_id from oauth_records where id_hash = $1', [
     hash(access),

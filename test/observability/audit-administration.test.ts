@@ -739,8 +739,8 @@ const once = new Set([
   'chat_channel.tested',
 ]);
 
-describe.each(Object.entries(cases))('%s', (event, arrange) => {
-  test('an administrative change writes its audit entry after its commit, and none after a rollback or if nothing changed', async () => {
+describe.each(Object.entries(cases))('the audit entry %s', (event, arrange) => {
+  test('an administrative change writes its audit entry after the commit, but writes none after a rollback or if nothing changed', async () => {
     const change = await arrange();
     server.auditLines.length = 0;
     const undone = administer(async admin => {

@@ -69,7 +69,7 @@ describe('an audit entry', () => {
 });
 
 describe('a repeated audit entry', () => {
-  test('the first of several equal audit entries within a minute is written immediately, and closing the audit log writes how many followed', () => {
+  test('the audit log writes the first of several equal entries within a minute at once, and the number of the others when it is closed', () => {
     const { record, close, lines } = auditLog();
     for (let n = 0; n < 1000; n++) record(...failed('203.0.113.7', `request-${n}`));
     record(...failed('198.51.100.1'));
@@ -145,7 +145,7 @@ describe('the audit log file', () => {
   const idsIn = async (file: string) =>
     readAudit((await readFile(file, 'utf8')).split(/(?<=\n)/)).map(({ token_id }) => token_id);
 
-  test('the server creates an audit log file that only its own user can read, keeps changed permissions, and appends entries synchronously', async () => {
+  test("only the server's user can read a new audit log file, permissions that are changed later stay, and each entry is appended synchronously", async () => {
     const file = join(await scratchDirectory(), 'audit.log');
     revoke(open(file).audit, 1);
     expect(await idsIn(file)).toEqual([1]);

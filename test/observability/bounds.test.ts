@@ -194,7 +194,7 @@ describe('a text that is cut in the middle of a secret or an address', () => {
 describe('the log of a server', () => {
   const lines = (logLines: string[]) => logLines.filter(line => line.includes('"msg":"request"'));
 
-  test('a request with a path or header of about 15,000 characters has a short log line, even over the rate limit of its IP address', async () => {
+  test('the log line of a request with a path or header of about 15,000 characters is short, even if a rate limit refuses the request', async () => {
     const server = await startServerForTest({ environment: { RATE_LIMIT_IP: '1' } });
     const long = '/a@a'.repeat(3_750);
     for (const path of [
@@ -234,7 +234,7 @@ describe('the log of a server', () => {
   });
 });
 
-test('a request over the rate limit of its IP address runs only one SQL statement, and a successful request runs more', async () => {
+test("a request that its IP address's rate limit refuses runs only one SQL statement, and a successful request runs more", async () => {
   const server = await startServerForTest({ environment: { RATE_LIMIT_IP: '3' } });
   const world = await createWorld(server);
   const { token } = await issueToken(server, world, 'read');

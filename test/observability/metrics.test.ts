@@ -62,7 +62,7 @@ test('the metrics count requests by method, route, HTTP status and error key, an
   expect([...counted.keys()].join('\n')).not.toMatch(/ideas\/4[12]/);
 });
 
-test('the metrics count requests by the version of the SDK, and count unknown clients and more than 50 versions as other', async () => {
+test('the metrics count requests for each SDK version, and count unknown clients and all versions after the first 50 as "other"', async () => {
   const { server, metrics, scrape } = await startWatched();
   const { token } = await issueToken(server, await createWorld(server), 'read');
   const { userAgent } = await import('../../client/version.ts');

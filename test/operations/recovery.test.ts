@@ -282,7 +282,7 @@ test("if a worker fetches a job and loses PostgreSQL's response, the worker fetc
   await eventually(() => expect(other.logLines.join('')).toContain('lost a connection'));
 });
 
-test('a worker that restarts its job runner after a lost response of PostgreSQL does not wait for a job that never ends', async () => {
+test("a worker restarts its job runner after PostgreSQL's response to a job fetch was lost, even if a running job never ends", async () => {
   await worker.stop();
   const proxy = await startProxy(db.url);
   onTestFinished(() => proxy.close());

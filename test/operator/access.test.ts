@@ -138,7 +138,7 @@ describe("access to the operator's panel", () => {
     expect((await owner.get('/admin')).html).not.toContain('/operator');
   });
 
-  test("each opened page of the operator's panel has an audit entry with the operator and the id in the path, and missing pages have none", async () => {
+  test("viewing a page of the operator's panel writes an audit entry with the operator and the path's id, and a missing page writes none", async () => {
     await operator.visitor.get('/operator');
     await operator.visitor.get(`/operator/accounts/${world.accountId}?notice=plan`);
     await operator.visitor.get(`/operator/users/${world.ownerId}`);
@@ -153,7 +153,7 @@ describe("access to the operator's panel", () => {
 });
 
 describe('the flag of operators', () => {
-  test('no named SQL statement writes the flag is_operator, and only three known source files declare or copy it', async () => {
+  test('no named SQL statement sets the flag is_operator, and only three known source files declare or copy the flag', async () => {
     const writing = (await loadServerQueries()).filter(({ text }) =>
       /(insert into|update) "?users"?[\s\S]*is_operator/i.test(text),
     );

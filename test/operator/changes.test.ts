@@ -75,7 +75,7 @@ describe('a change by an operator', () => {
     ]);
   });
 
-  test('an operator can schedule the deletion of an account, which mails its owners, and cancel the deletion', async () => {
+  test('an operator can schedule the deletion of an account, with a mail to its owners, and can cancel the deletion', async () => {
     const answer = await change(onAccount('delete'));
     expect((await operator.visitor.get(answer.location ?? '')).html).toContain('1 Apr 2026, 09:00 UTC');
     expect((await account()).deletion_scheduled_at).toBe('2026-03-02 09:00:00+00');
@@ -121,7 +121,7 @@ describe('a change by an operator', () => {
     ]);
   });
 
-  test("the operator's page that deletes a user says that an owner or operator is not erased", async () => {
+  test('the page on which an operator deletes a user says that owners and operators are not erased', async () => {
     const path = `/operator/users/${world.ownerId}/delete`;
     expect((await operator.visitor.get(path)).html).toContain(`owner of ${slug}`);
     const answer = await change(path);
@@ -249,7 +249,7 @@ describe('two changes at the same time', () => {
     );
   }
 
-  test('if two requests change the plan of an account at the same time, the second audit entry names the plan of the first change as the old plan', async () => {
+  test("if two requests change an account's plan at the same time, the second audit entry has the plan from the first change as old plan", async () => {
     const client = await connect(server.url);
     await client.query('begin');
     await client.query('select from accounts where id = $1 for update', [world.accountId]);
@@ -264,7 +264,7 @@ describe('two changes at the same time', () => {
     expect((await account()).plan).toBe(second.to);
   });
 
-  test('if a deletion of an account or user is requested twice at the same time, there is one audit entry and one mail', async () => {
+  test('two simultaneous requests to delete an account or user cause only one audit entry and one mail', async () => {
     await changeAll(
       [onAccount('delete'), onUser('delete'), onAccount('delete'), onUser('delete')].map(path => [path, {}]),
     );
@@ -278,7 +278,7 @@ describe('two changes at the same time', () => {
     expect(mails.length).toBe(1);
   });
 
-  test('if the two owners of an account are blocked at the same time, one block is refused', async () => {
+  test("if an account's only two owners are blocked at the same time, one of the two blocks is refused", async () => {
     const secondId = await createMember(server, world.accountId, 'owner');
     const answers = await changeAll([world.ownerId, secondId].map(id => [`/operator/users/${id}/block`, { slug }]));
     expect(answers.map(({ status }) => status).sort()).toEqual([303, 409]);

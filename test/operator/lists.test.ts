@@ -35,7 +35,7 @@ async function walk(path: string) {
 }
 
 describe('the list of accounts', () => {
-  test("the operator's list of accounts shows plan, state and size of each account, and finds an account by the beginning of its name or slug", async () => {
+  test("the operator's list shows each account's plan, state and size, and a search finds an account by the beginning of its name or slug", async () => {
     const world = await createWorld(server);
     await createMember(server, world.accountId, 'member');
     await insertIdea(server, world);
@@ -136,7 +136,7 @@ describe('the list of users', () => {
 });
 
 describe('the webhooks of all accounts', () => {
-  test("the operator's lists show failing webhooks, disabled webhooks and webhooks with dead deliveries, with accounts and counts", async () => {
+  test("the operator's lists of failing webhooks, disabled webhooks and webhooks with dead deliveries show the accounts and counts", async () => {
     const own = await startServerForTest();
     const { visitor } = await signInOperator(own);
     const [first, second] = [await createWorld(own), await createWorld(own)];
@@ -190,7 +190,7 @@ describe('the webhooks of all accounts', () => {
     ]);
   });
 
-  test('the lists of 30 failing webhooks and of 30 webhooks with dead deliveries have pages of 25 and 5 webhooks', async () => {
+  test('the lists of failing webhooks and of webhooks with dead deliveries each show 30 webhooks on pages of 25 and 5', async () => {
     const { accountId } = await createWorld(server);
     await server.sql(
       `with endpoint as (
@@ -236,7 +236,7 @@ describe('large installations', () => {
    */
   const largeTables = ['accounts', 'users', 'memberships', 'ideas', 'webhook_endpoints', 'webhook_deliveries'];
 
-  test("thirteen pages of the operator's panel read no table of accounts, users, memberships, ideas, webhooks or deliveries completely", async () => {
+  test("thirteen pages of the operator's panel read none of the large tables, such as accounts, users and ideas, completely", async () => {
     const large = await startServerForTest();
     const world = await createWorld(large);
     await insertIdea(large, world);

@@ -86,7 +86,7 @@ describe('the page of the audit log', () => {
     }
   });
 
-  test("the operator's page of the audit log shows the last 50 entries of a large, damaged file, newest first, and says if the file is missing", async () => {
+  test("the operator's page of the audit log shows the last 50 entries of a damaged file, newest first, and reports a missing file", async () => {
     const AUDIT_LOG = join(tmpdir(), `idea-board-audit-${process.pid}-${Date.now()}.log`);
     onTestFinished(() => rm(AUDIT_LOG, { force: true }));
     const logger = pino({ level: 'silent' });

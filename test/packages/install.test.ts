@@ -167,7 +167,7 @@ describe.each(cases)('the project of an outside developer on $name', ({ command,
     [3, '3.52'],
     [4, '3.53.0-rc.1'],
   ])(
-    `the packages ${names.join(', ')} ${checks} and run beside Zod %i and ts-rest %s`,
+    `the packages ${names.join(', ')} ${checks} and run with Zod %i and ts-rest %s`,
     async (version, tsRest) => {
       await install(project, command, `zod@${version}`, `@ts-rest/core@${tsRest}`, ...names);
       const { stdout } = await run(command, ['main.js'], { cwd: project.directory });

@@ -112,7 +112,7 @@ test('the contract package depends on the version of ts-rest that the server use
   expect(contract.dependencies['@ts-rest/core']).toBe(server.dependencies['@ts-rest/core']);
 });
 
-test('the client, the test server and the contract have one version, which the changelog of the client describes', () => {
+test('the client, the test server and the contract have the same version, and the changelog of the client describes this version', () => {
   const versions = ['client', 'client/testing', 'contract'].map(folder => {
     return readJson(join(repository, folder, 'package.json')).version;
   });

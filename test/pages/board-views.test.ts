@@ -75,7 +75,7 @@ test.each(ideaSorts)('the page of a board in the order %s lists the ideas in the
 });
 
 describe('the list of ideas with a tag', () => {
-  test('a public board lists the ideas with a tag by its name or id, and each tag links to its list', async () => {
+  test('a public board can be filtered by the name or id of a tag, and each shown tag links to its filtered list', async () => {
     const id = await put('Dark mode');
     await put('Other');
     const tagId = await tagIdeas('User interface', [id]);
@@ -156,7 +156,7 @@ describe('the roadmap', () => {
       .querySelectorAll('main section')
       .map(section => [section.querySelector('h2')?.textContent, titlesIn(section.innerHTML)]);
 
-  test('the roadmap has a column for each shown status of planned, active and completed ideas, in the order of the board', async () => {
+  test("the roadmap has a column for each planned, active or completed status that is not hidden, in the board's order", async () => {
     for (const { key } of statuses) await put(`In ${key}`, key);
     await put('Pending', 'research', { moderationState: 'pending' });
     const { status, text } = await get(`${boardPath()}/roadmap`);
@@ -188,7 +188,7 @@ describe('the roadmap', () => {
     expect(hrefOf(text, 'More ideas in Building')).toBe(`${boardPath()}?status_key=building&sort=top`);
   });
 
-  test('the roadmap of a board with 72 ideas in six statuses needs three SQL statements, without those of the rate limit', async () => {
+  test('the roadmap of a board with 72 ideas in six statuses needs three SQL statements, not counting those for the rate limit', async () => {
     for (const { key } of statuses) for (let n = 1; n <= 12; n++) await put(`In ${key}`, key);
     const { statements } = await logStatements(() => get(`${boardPath()}/roadmap`));
     const ofPage = statements.filter(({ text }) => !text.includes('rate_limits'));
@@ -250,7 +250,7 @@ describe('the feed', () => {
     expect(own).toEqual(['Web app', `${url}/feed.atom`, url]);
   });
 
-  test('the feed is valid XML if titles, names and texts contain markup or characters that XML forbids', async () => {
+  test('the feed is valid XML even if titles, names and texts contain markup or characters that XML forbids', async () => {
     const hostile = `]]></title><x a='"'>&bad; \u0001\u000b\u001f\ufffe\uffff \u202e <![CDATA[ <!-- 🦀`;
     await server.sql('update boards set name = $2, description = $2 where id = $1', [world.boardId, hostile]);
     await server.sql('update users set name = $2 where id = $1', [world.ownerId, hostile]);
@@ -275,7 +275,7 @@ describe('the feed', () => {
     expect([again.status, again.text]).toEqual([304, '']);
   });
 
-  test('the list, the roadmap and the ideas of a public board name the feed for feed readers and link to it', async () => {
+  test("the list, the roadmap and the idea pages of a public board link to the feed, both visibly and in the page's metadata", async () => {
     const id = await put('The one');
     for (const path of [
       boardPath(),
@@ -299,7 +299,7 @@ describe('previews', () => {
         .map(meta => [meta.getAttribute('property') ?? meta.getAttribute('name'), meta.getAttribute('content')]),
     );
 
-  test('the pages of a board and its ideas have Open Graph tags, from which chats and social networks make a preview', async () => {
+  test('the pages of a board and its ideas have Open Graph tags, so that chats and social networks can show a preview', async () => {
     const id = await put('Dark "mode" & more', 'new', {
       body: `For late evenings.\n\n${'And early mornings. '.repeat(20)}`,
     });

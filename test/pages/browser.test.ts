@@ -57,7 +57,7 @@ afterAll(async () => {
   await server.close();
 });
 
-test('the public pages load without layout shifts, and axe-core finds no accessibility violation at two screen widths and in both color schemes', async () => {
+test('the public pages have no accessibility violations and no layout shifts, at two screen widths and in both color schemes', async () => {
   const [narrow] = screens;
   if (!browser || !narrow) return;
   const { page, complaints, close } = await openPage(browser, narrow, { reducedMotion: 'reduce' });
@@ -124,7 +124,7 @@ async function openSignedIn(userId: number, options: BrowserContextOptions = {})
   return window;
 }
 
-test('the pages for members and moderators of a board load without layout shifts, and axe-core finds no accessibility violation at two screen widths and in both color schemes', async () => {
+test("the board's pages for members and moderators have no accessibility violations and no layout shifts, at two widths and in both color schemes", async () => {
   if (!browser) return;
   const open = await createWorld(server, { name: 'A private board' });
   const path = `/b/${open.boardSlug}`;
@@ -162,7 +162,7 @@ test('the pages for members and moderators of a board load without layout shifts
   await close();
 });
 
-test('while a member types a name after @ in a comment, the page suggests names, which the keyboard alone can choose', async () => {
+test('while a member types a name after @ in a comment, the page suggests names, and the member can choose one by keyboard', async () => {
   if (!browser) return;
   const open = await createWorld(server);
   const id = await insertIdea(server, open);
@@ -190,7 +190,7 @@ test('while a member types a name after @ in a comment, the page suggests names,
   await close();
 });
 
-test('a member votes without a page load, sees similar ideas while typing a title, votes on one, and submits an idea, with the keyboard alone', async () => {
+test('a member can vote without a page load, see similar ideas while typing a title, and submit an idea, with the keyboard alone', async () => {
   if (!browser) return;
   const open = await createWorld(server);
   const id = await insertIdea(server, open, { title: 'Export the board as CSV' });
@@ -235,7 +235,7 @@ test('a member votes without a page load, sees similar ideas while typing a titl
   await close();
 });
 
-test('a moderator comments, edits, deletes, follows, replies officially with and without a new status, merges and uploads a picture, with the keyboard alone', async () => {
+test('a moderator can comment, edit, delete, follow, reply officially, merge and upload a picture with the keyboard alone', async () => {
   if (!browser) return;
   const open = await createWorld(server);
   const id = await insertIdea(server, open, { title: 'Night mode' });
@@ -322,7 +322,7 @@ async function startWebsite(bodyOf: () => Promise<string>): Promise<string> {
   return `https://localhost:${(website.address() as AddressInfo).port}`;
 }
 
-test('on another website, people can sign in with a token in the frame of a board, vote and comment with the keyboard alone, with and without JavaScript', async () => {
+test('a person can sign in with a token, vote and comment in a frame on another website, with the keyboard alone, even without JavaScript', async () => {
   if (!browser) return;
   const secure = await startPublicServer({ on: server, isSecure: true });
   onTestFinished(() => secure.close());

@@ -149,7 +149,7 @@ test('the API reference works in a browser and can call the Agent API but not op
   }
 });
 
-test('a browser at 10 Mbit/s shows the overview of the API within 1.5 seconds, and later within 0.5 seconds without loading the script', async () => {
+test('a browser at 10 Mbit/s shows the API overview within 1.5 seconds, and within 0.5 seconds and without loading the script on later visits', async () => {
   if (!browser) return;
   const bitsPerSecond = 10_000_000;
   const proxy = await startProxy(server.baseUrl, bitsPerSecond);

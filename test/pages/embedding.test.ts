@@ -72,7 +72,7 @@ describe('the frames of other sites', () => {
     for (const path of others) expect([path, ...framing(await visitor.get(path))]).toEqual([path, ...forbidden]);
   });
 
-  test('the embedded pages of a private board, of a board without listed websites and of a missing board give the same answer', async () => {
+  test('an embedded page of a private board, a missing board or a board without listed websites gives the same answer', async () => {
     const hidden = await createWorld(server);
     await letEmbed(server, hidden);
     const unlisted = await createWorld(server, { isPublic: true });
@@ -273,7 +273,7 @@ describe('the sign-in with a token', () => {
     expect(new Date(row?.expires_at ?? 0).getTime()).toBeGreaterThan(clock.now().getTime());
   });
 
-  test('exactly one of ten parallel requests with the same embedding token signs the person in', async () => {
+  test('if ten parallel requests send the same embedding token, exactly one of them signs the person in', async () => {
     const token = await signToken(server, secret);
     const answers = await Promise.all(Array.from({ length: 10 }, () => post(new Visitor(server), token)));
     const locations = answers.map(({ location }) => location?.split('=')[1]).sort();
@@ -463,7 +463,7 @@ describe('the session of an embedded board', () => {
     expect((await visitor.get(answer.location ?? '')).html).toContain('Your sign-in has ended');
   });
 
-  test('a session on an embedded board ends if an empty or refused token arrives or its secret is deleted, but not if a used token arrives', async () => {
+  test('an empty token, a refused token or the deletion of the secret ends a session on an embedded board, but a used token does not', async () => {
     const isSignedIn = async (visitor: Visitor) => isForMember((await visitor.get(root)).html);
     const token = await signToken(server, secret);
     const visitor = new Visitor(server);
@@ -512,7 +512,7 @@ describe('the session of an embedded board', () => {
     expect(attributes).toEqual(['HttpOnly', 'Partitioned', 'Path=/', 'SameSite=None', 'Secure']);
   });
 
-  test('a blocked user cannot sign in on an embedded board, and a block makes an existing session useless', async () => {
+  test('a blocked user cannot sign in on an embedded board, and a user who is blocked after the sign-in loses access', async () => {
     const claims = { sub: 'b' };
     const visitor = await embeddedPerson({ claims });
     await server.sql(

@@ -90,7 +90,7 @@ describe('signing up from a board', () => {
     expect(await server.sql('select language from users where email = $1', [email])).toEqual([{ language: 'de' }]);
   });
 
-  test('an unknown e-mail address gets no sign-up mail if only invited people may join, or if the board does not exist', async () => {
+  test('an unknown e-mail address gets no sign-up mail if the account is invitation-only or the board does not exist', async () => {
     expect(await linkFor(newAddress())).toBeUndefined();
     await letJoin('everybody');
     for (const next of ['/admin', '/b/no-such-board', `/admin${boardPath()}`]) {
@@ -99,7 +99,7 @@ describe('signing up from a board', () => {
     expect(mail.received).toEqual([]);
   });
 
-  test('unknown e-mail addresses of an allowed domain get a sign-up link, in any spelling, and addresses of similar domains get no mail', async () => {
+  test('an unknown e-mail address gets a sign-up link if its domain is allowed, in any spelling, and no mail if the domain is only similar', async () => {
     await letJoin('domains', ['Example.ORG', '@bücher.example']);
     for (const domain of [
       'example.org',
@@ -140,7 +140,7 @@ describe('signing up from a board', () => {
     return visitor.post('/sign-in/mail-link', { ...hiddenFields(html, '/sign-in'), email });
   }
 
-  test('if an entered e-mail domain has full-width letters, the sign-up link is mailed to the domain with ordinary letters', async () => {
+  test('if a domain is entered with full-width letters, the sign-up link is mailed to the same domain in ordinary letters', async () => {
     await letJoin('domains', ['example.org']);
     await linkFor('someone@ｅｘａｍｐｌｅ.org');
     expect(mail.received.map(({ to }) => to)).toEqual(['someone@example.org']);
@@ -158,7 +158,7 @@ describe('signing up from a board', () => {
     expect((await visitor.get(boardPath())).status).toBe(404);
   });
 
-  test('a user with two-factor sign-in who uses a sign-up link becomes a member only after the code, with the join button on the board', async () => {
+  test('a user with two-factor sign-in who uses a sign-up link must enter a code and then press the join button to become a member', async () => {
     await letJoin('everybody');
     const email = newAddress();
     const token = await linkFor(email);
@@ -214,7 +214,7 @@ describe('signing up from a board', () => {
     expect(await membersWith(email)).toEqual([asMember('Grace')]);
   });
 
-  test('a person who signed up for one account cannot join another account that only invited people may join', async () => {
+  test('a person who signed up for one account cannot join an invitation-only account', async () => {
     await letJoin('everybody');
     const other = await createWorld(server, { isPublic: true });
     const visitor = new Visitor(server);
@@ -316,7 +316,7 @@ describe('joining as a signed-in person', () => {
     expect((await visitor.get(boardPath())).html).not.toContain('/join"');
   });
 
-  test('admins and blocked people see no form to join the account, and a join form that an admin sends does not change their role', async () => {
+  test('admins and blocked people see no form to join the account, and an admin who sends the form keeps the admin role', async () => {
     await letJoin('everybody');
     const blockedId = await createMember(server, (await createWorld(server)).accountId, 'member');
     await server.sql('insert into user_blocks (account_id, user_id) values ($1, $2)', [world.accountId, blockedId]);
@@ -332,7 +332,7 @@ describe('joining as a signed-in person', () => {
     expect(await membersWith(await emailOf(server, adminId))).toMatchObject([{ role: 'admin' }]);
   });
 
-  test('a visitor without a session who sends the form to join must sign in first, and a form without form_token is refused', async () => {
+  test('a visitor who is not signed in and sends the form to join must sign in first, and a form without form_token is refused', async () => {
     await letJoin('everybody');
     const answer = await new Visitor(server).post(`${boardPath()}/join`, {});
     expect([answer.status, answer.location]).toEqual([
@@ -346,7 +346,7 @@ describe('joining as a signed-in person', () => {
     expect(await membersWith(await emailOf(server, userId))).toEqual([]);
   });
 
-  test('the page of a board links to a sign-in that leads back to it, and is the same with an unknown session', async () => {
+  test('the page of a board links to a sign-in page that returns to the board, and ignores an unknown session cookie', async () => {
     const page = await new Visitor(server).get(`${boardPath()}?sort=top`);
     expect(page.html).toContain(`href="/sign-in?next=${encodeURIComponent(`${boardPath()}?sort=top`)}"`);
     const other = new Visitor(server);
@@ -363,7 +363,7 @@ describe('the rule for joining an account', () => {
   const save = (visitor: Visitor, join_rule: string, join_domains = '') =>
     visitor.submit('/admin/account', '/admin/account/joining', { join_rule, join_domains });
 
-  test('owners and admins set who may join their account, and a moderator cannot', async () => {
+  test('owners and admins can set who may join their account, but a moderator cannot', async () => {
     for (const role of ['owner', 'admin'] as const) {
       const userId = await createMember(server, world.accountId, role);
       const visitor = await signedIn(server, userId);

@@ -98,7 +98,7 @@ describe('who may open a board', () => {
     expect((await member.get(boardPath())).status).toBe(404);
   });
 
-  test('if a person can open several boards with one slug, a query parameter names the account, and links and forms keep this parameter', async () => {
+  test('if a person can open several boards with the same slug, a query parameter names the account, and links and forms keep it', async () => {
     const { accountId } = await createAccount(server);
     await server.sql(`insert into memberships (account_id, user_id, role) values ($1, $2, 'member')`, [
       accountId,
@@ -136,7 +136,7 @@ describe('who may open a board', () => {
     }
   });
 
-  test('if a visitor without a session sends a form of a board, nothing changes, and the sign-in page leads back to the board', async () => {
+  test('if a visitor who is not signed in sends a form of a board, nothing changes, and the sign-in page leads back to the board', async () => {
     await setBoard('is_public = true');
     const id = await put('The one');
     for (const form of [`/ideas/${id}/vote`, `/ideas/${id}/comments`, `/ideas/${id}/follow`, '/new']) {
@@ -252,7 +252,7 @@ describe('votes', () => {
     ]);
   });
 
-  test('after a vote in a list, the browser returns to the same list, and a forged list cannot lead to another website', async () => {
+  test('after a vote in a list, the browser returns to this list, and a forged return address does not lead to another website', async () => {
     const id = await put('The one');
     const list = `${boardPath()}?status=open&sort=top`;
     const sent = await member.submit(list, `${ideaPath(id)}/vote`, { value: 'up' });
@@ -280,7 +280,7 @@ describe('votes', () => {
     await expectInvariants(server);
   });
 
-  test('the server refuses a vote with an explanation, and stores nothing, if the board or the status does not accept votes', async () => {
+  test('if the board or the status accepts no votes, a vote is not stored, and the page explains the refusal', async () => {
     const id = await put('The one');
     const form_token =
       parse((await member.get(ideaPath(id))).html)
@@ -338,7 +338,7 @@ describe('ideas', () => {
     ).toEqual([{ moderation_state: 'pending' }, { moderation_state: 'published' }]);
   });
 
-  test('the page for a new idea first shows similar ideas, and creates the new idea when the person sends the form again', async () => {
+  test('the first submission of a new idea shows similar ideas, and a second submission with the same title creates the idea', async () => {
     const similar = await put('Export a board as a CSV file');
     await put('Dark mode');
     const shown = await submit({});
@@ -358,7 +358,7 @@ describe('ideas', () => {
     expect(await server.sql('select from ideas where board_id = $1', [world.boardId])).toHaveLength(3);
   });
 
-  test('the page for a new idea with a title shows published ideas with similar titles, except ideas in hidden statuses, the most similar first', async () => {
+  test('the page for a new idea shows published ideas with titles similar to the title in the URL, except ideas in hidden statuses', async () => {
     await put('Dark theme for the calendar');
     const hidden = await put('Dark calendar of hidden things');
     await put('Dark calendar, pending', { moderationState: 'pending' });
@@ -406,7 +406,7 @@ describe('ideas', () => {
     expect(await server.sql('select from ideas where board_id = $1', [world.boardId])).toEqual([]);
   });
 
-  test('outside the submission window or on a frozen board, the page for new ideas explains the missing form, and a sent idea is refused', async () => {
+  test('outside the submission window or on a frozen board, the page for new ideas explains why there is no form, and new ideas are refused', async () => {
     const { html } = await member.get(`${boardPath()}/new`);
     const value = (name: string) => parse(html).querySelector(`[name=${name}]`)?.getAttribute('value') ?? '';
     const fields = { form_token: value('form_token'), form_id: value('form_id'), title: 'T', body: 'B' };
@@ -520,7 +520,7 @@ describe('moderation on the board', () => {
   });
 });
 
-test('a member can send RATE_LIMIT_MEMBER votes and comments in an hour, and then the page says when to try again', async () => {
+test('a member can send RATE_LIMIT_MEMBER votes and comments in an hour, and after that the page says when to try again', async () => {
   const limited = await startServerForTest({ on: server, clock, environment: { RATE_LIMIT_MEMBER: '2' } });
   const { email, password } = await givePassword(server, memberId);
   const visitor = new Visitor(limited);

@@ -131,7 +131,7 @@ describe('editing a comment', () => {
     ).toEqual([{ reason: 'Tone' }]);
   });
 
-  test('an edit of a comment needs a valid text, an unfrozen board and a status that accepts comments, but a deletion does not', async () => {
+  test('an edit of a comment needs a valid text, an unfrozen board and a status that accepts comments, but a deletion needs none of them', async () => {
     const change = (text: string) => server.sql(text, [world.boardId]);
     const id = await comment('As it was');
     for (const body of [' ', 'x'.repeat(501)]) {
@@ -153,7 +153,7 @@ describe('editing a comment', () => {
 });
 
 describe('deleting a comment', () => {
-  test('the author can delete a comment after a confirmation, the comment count decreases, and the author can comment again', async () => {
+  test('an author can delete a comment after a confirmation, the comment count decreases, and the author can comment again', async () => {
     const id = await comment('By mistake');
     const page = await member.get(commentPath(id, 'delete'));
     expect(page.html).toContain('By mistake');
@@ -228,7 +228,7 @@ test('edits and deletions of comments count against RATE_LIMIT_MEMBER, and above
 });
 
 describe('the copies of a comment', () => {
-  test('an edit or a deletion of a comment changes the text in its event and stored response, and a deletion also in notifications', async () => {
+  test('an edit or deletion of a comment removes the old text from its event and stored response, and a deletion also from notifications', async () => {
     const { token } = await issueToken(server, world, 'write', { issuerId: memberId });
     const idempotencyKey = 'one-comment';
     const post = () =>
@@ -268,7 +268,7 @@ describe('the copies of a comment', () => {
     expect((await copiesOf(id)).events).toEqual([{ data: null, body: '(deleted)' }]);
   });
 
-  test('after the deletion of a comment, a pending webhook delivery lacks the text, and stored responses of receivers are removed', async () => {
+  test('after the deletion of a comment, its text is gone from pending webhook deliveries and from stored responses of webhook receivers', async () => {
     const receiver = await startReceiver((response, { body }) => response.writeHead(200).end(body));
     const failing = await startReceiver((response, { body }) => response.writeHead(500).end(body));
     await addWebhook(server, world, { url: receiver.url });

@@ -42,7 +42,7 @@ const rowOf = async (id: number) => {
   return row;
 };
 
-test('the page of an idea links to the forms for editing and deleting the idea: for the author in the first 15 minutes, and for moderators at any time', async () => {
+test('the page of an idea links to the edit and delete forms, for the author within 15 minutes and for moderators at any time', async () => {
   const id = await insert();
   const both = [pathOf(id, '/edit'), pathOf(id, '/delete')];
   const stranger = await signedIn(server, await createMember(server, world.accountId, 'member'));
@@ -57,7 +57,7 @@ test('the page of an idea links to the forms for editing and deleting the idea: 
   for (const verb of ['/edit', '/delete']) expect((await member.get(pathOf(id, verb))).status).toBe(422);
 });
 
-test('the author edits an idea with the form, and an invalid text keeps what the author entered', async () => {
+test('an author can edit an idea with a form, and after an invalid input the form still has the entered values', async () => {
   const id = await insert();
   const form = parse((await member.get(pathOf(id, '/edit'))).html);
   expect(form.querySelector('[name=title]')?.getAttribute('value')).toBe('The one');
@@ -70,7 +70,7 @@ test('the author edits an idea with the form, and an invalid text keeps what the
   expect(await rowOf(id)).toMatchObject({ title: 'Better' });
 });
 
-test('if a moderator has changed the idea meanwhile, the form shows the conflict, keeps the entered text, and can then be sent again', async () => {
+test('if a moderator changes an idea while its author edits it, the form shows the conflict, keeps the entered text, and can be resent', async () => {
   const id = await insert();
   const page = parse((await member.get(pathOf(id, '/edit'))).html);
   const fieldOf = (name: string) => page.querySelector(`[name=${name}]`)?.getAttribute('value') ?? '';
@@ -94,7 +94,7 @@ test('if a moderator has changed the idea meanwhile, the form shows the conflict
   expect(await rowOf(id)).toMatchObject({ title: 'Mine' });
 });
 
-test('the author deletes an idea after a confirmation, and the idea is gone from the board and from the list of own ideas', async () => {
+test('an author can delete an idea after a confirmation, and the idea disappears from the board and from the list "My ideas"', async () => {
   const id = await insert();
   const asked = await member.get(pathOf(id, '/delete'));
   expect(asked.html).toContain('Nobody can restore the idea');
@@ -120,7 +120,7 @@ test('after a moderator deletes an idea, its author gets a notification with the
   expect(shown?.querySelectorAll('a').map(link => link.getAttribute('href'))).toEqual([]);
 });
 
-test('a moderator deletes an idea with a reason on a frozen board, and the audit log names both people without the reason', async () => {
+test("a moderator can delete an idea with a reason on a frozen board, and the audit entry names the idea's author but not the reason", async () => {
   const id = await insert();
   await server.sql('update boards set is_frozen = true where id = $1', [world.boardId]);
   expect(await linksOn(id, moderator)).toEqual([pathOf(id, '/delete')]);

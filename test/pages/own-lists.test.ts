@@ -74,7 +74,7 @@ test('the page "My votes" lists the ideas that the member voted for or against, 
   expect(await cardsOn('/mine/votes', moderator)).toEqual([]);
 });
 
-test('the page "Followed ideas" lists the ideas of the board that the member follows, and lets the member unfollow them', async () => {
+test('the page "Followed ideas" lists the board\'s ideas that the member follows, and the member can unfollow them there', async () => {
   const [kept, left] = [await put('Kept'), await put('Left')];
   for (const id of [kept, left]) await follow(id);
   await follow(await put('Pending, of somebody else', { moderationState: 'pending' }));

@@ -140,7 +140,7 @@ describe('signing in with a provider', () => {
     }
   });
 
-  test('only a form of this server can begin a sign-in with a provider, and the URL of the sign-in shows this form', async () => {
+  test('a sign-in with a provider begins only with a form of this server, and a GET request shows this form', async () => {
     const visitor = new Visitor(server);
     const page = await visitor.get(`/sign-in/provider/${key}?next=${boardPath()}`);
     expect(hiddenFields(page.html, `/sign-in/provider/${key}`)).toEqual({ next: boardPath() });
@@ -150,7 +150,7 @@ describe('signing in with a provider', () => {
     expect((await visitor.get('/sign-in/provider/0123456789abcdef0123456789abcdef')).status).toBe(404);
   });
 
-  test("an account that only invited people may join refuses new people from a provider, unless the provider's setting lets everybody join", async () => {
+  test("an invitation-only account refuses new people from a provider, unless the provider's setting lets everybody join", async () => {
     world = await createWorld(server, { isPublic: true });
     key = await addProvider(world, false);
     const before = await countUsers();
@@ -184,7 +184,7 @@ describe('failures of a provider', () => {
     expect(await refused()).toEqual(invalid);
   });
 
-  test("a provider's ID token that is signed with another key signs nobody in", () =>
+  test("a provider's ID token that is signed with a wrong key signs nobody in", () =>
     withAnotherProvider(async another => {
       another.answer = (request, response) => {
         if (request.url !== '/jwks') return false;
@@ -214,7 +214,7 @@ describe('failures of a provider', () => {
     expect((await visitor.get(callback)).status).toBe(400);
   });
 
-  test("a provider's answer signs nobody in if it comes with another browser, another state, or another account", async () => {
+  test("a provider's answer signs nobody in if another browser sends it, or if its state or its account has been changed", async () => {
     const visitor = new Visitor(server);
     const callback = await reachCallback(visitor);
     const cookies = [...visitor.cookies];
@@ -231,7 +231,7 @@ describe('failures of a provider', () => {
     }
   });
 
-  test("if a provider's answer arrives several times, also in parallel, it signs the person in once and creates one user", async () => {
+  test("if a provider's answer arrives several times, even in parallel, the person is signed in once, and only one user is created", async () => {
     const visitor = new Visitor(server);
     const callback = await reachCallback(visitor);
     const browsers = [1, 2, 3].map(() => {
@@ -259,7 +259,7 @@ describe('failures of a provider', () => {
     expect(await countUsers()).toBe(before + 1);
   });
 
-  test('if a provider does not answer, the page says so, and the other ways to sign in still work', () =>
+  test('if a provider does not answer, the sign-in page reports the problem, and the other ways to sign in still work', () =>
     withAnotherProvider(async another => {
       another.answer = (_request, response) => {
         response.destroy();
@@ -342,7 +342,7 @@ describe('an identity with the address of an existing user', () => {
     expect((await signInWith()).status).toBe(200);
   });
 
-  test('a user with two-factor sign-in who signs in with a provider enters a code, and the session reaches only one account', async () => {
+  test("a user with two-factor sign-in who signs in with a provider must enter a code, and can then open only the provider's account", async () => {
     const { user, secretCode } = await userWithSecondFactor();
     const visitor = new Visitor(server);
     const asked = await signInWith(visitor);
@@ -479,7 +479,7 @@ describe('a session of a provider', () => {
     expect((await visitor.submit('/admin/profile/export', '/admin/profile/export')).status).toBe(422);
   });
 
-  test('if an account requires its provider, members reach the account only through the provider, and owners with every session', async () => {
+  test('if an account requires its provider, members can open the account only after a provider sign-in, and owners after any sign-in', async () => {
     const member = await createMember(server, world.accountId, 'member');
     const ordinary = await signedIn(server, member);
     await administer(server, async admin =>

@@ -326,7 +326,7 @@ describe('private data', () => {
     },
   );
 
-  test('the public pages show no e-mail addresses, and requests for them change no data', async () => {
+  test('the public pages show no e-mail addresses, and opening a public page changes no data', async () => {
     const id = await put('The one');
     await server.sql(
       `update users set email = 'ada@example.com', notification_email = 'ada@example.org' where id = $1`,
@@ -367,7 +367,7 @@ describe('caches', () => {
     expect(changed.status).toBe(200);
   });
 
-  test('an unknown cookie and an invalid token do not change a public page, whose Vary header names Cookie, Accept-Language and Accept-Encoding', async () => {
+  test('an unknown cookie or an invalid token does not change a public page, and the Vary header names Cookie, Accept-Language and Accept-Encoding', async () => {
     await put('The one');
     const { text, headers } = await get(boardPath());
     const other = await get(boardPath(), { cookie: 'session=1', authorization: 'Bearer x' });
@@ -413,7 +413,7 @@ describe('caches', () => {
     }
   });
 
-  test('a page of a session is compressed if the client accepts it, and the response to a form is not', async () => {
+  test('a page for a signed-in user is compressed if the client accepts it, but the response to a form is never compressed', async () => {
     const ada = await signedIn(server, world.ownerId);
     for (const path of ['/admin', '/admin/profile', '/b/none', boardPath()]) {
       for (const [accepted, encoding] of [

@@ -64,7 +64,7 @@ describe('a mailed sign-in link', () => {
     ]);
   });
 
-  test("the first used sign-in link sets the user's language to the language of the browser, and later mails are in this language", async () => {
+  test("the first sign-in link that a user uses sets the user's language to the browser's language, and later mails are in this language", async () => {
     const languageAfter = async (acceptLanguage: string) => {
       await follow(new Visitor(server, { 'accept-language': acceptLanguage }), await linkFor());
       return server.sql('select language from users where id = $1', [world.ownerId]);
@@ -115,7 +115,7 @@ describe('a mailed sign-in link', () => {
     expect(mail.received).toEqual([]);
   });
 
-  test('after the erasure of a user, neither their sign-in links nor the queued mails with such links exist', async () => {
+  test("after the erasure of a user, neither the user's sign-in links nor the queued mails with the links exist", async () => {
     const userId = await createMember(server, world.accountId, 'member');
     const address = await emailOf(server, userId);
     const token = await linkFor(address);
@@ -128,7 +128,7 @@ describe('a mailed sign-in link', () => {
     expect(await linkFor(address)).toBeUndefined();
   });
 
-  test('a new password or another e-mail address ends the sign-in links of the user', async () => {
+  test("a new password or a change of the e-mail address invalidates the user's sign-in links", async () => {
     const { passwords } = server.dependencies;
     const first = await linkFor();
     const credential = await passwords.hash('a few words for a password');
@@ -142,7 +142,7 @@ describe('a mailed sign-in link', () => {
     expect(await server.sql('select from sessions where user_id = $1', [world.ownerId])).toEqual([]);
   });
 
-  test('if a password is set while a sign-in link is used, the user has no session afterwards', async () => {
+  test('if a password is set at the same time as a sign-in link is used, the user has no session afterwards', async () => {
     for (let round = 0; round < 5; round++) {
       const token = await linkFor();
       const credential = await server.dependencies.passwords.hash(`the password number ${round}`);
@@ -260,12 +260,12 @@ describe('a request for a mailed link', () => {
     expect(await waitingJobs(server)).toEqual([]);
   });
 
-  test('a GET request for the path of the form that asks for a sign-in link is redirected to the sign-in page', async () => {
+  test('a GET request to the path that receives the form for a sign-in link is redirected to the sign-in page', async () => {
     const { status, location } = await new Visitor(server).get('/sign-in/mail-link');
     expect([status, location]).toEqual([303, '/sign-in']);
   });
 
-  test('on a server that sends no mail, the sign-in page offers only the password and says so', async () => {
+  test('on a server that sends no mail, the sign-in page offers only the sign-in by password and gives the reason', async () => {
     const silent = await startServerForTest({ on: server, clock });
     const { html } = await new Visitor(silent).get('/sign-in');
     expect([html.includes('cannot mail a link'), html.includes('Mail me a link')]).toEqual([true, false]);
@@ -276,7 +276,7 @@ describe('a request for a mailed link', () => {
 });
 
 describe('the sign-in page', () => {
-  test('the former path of the sign-in page redirects permanently to the new path, and keeps the query and a sent form', async () => {
+  test("a visit or a form sent to the sign-in page's former path is permanently redirected to the new path, with the query", async () => {
     const visitor = new Visitor(server);
     const { status, location } = await visitor.get('/admin/sign-in?next=%2Fadmin%2Ftokens&notice=expired');
     expect([status, location]).toEqual([308, '/sign-in?next=%2Fadmin%2Ftokens&notice=expired']);
@@ -301,12 +301,15 @@ describe('the sign-in page', () => {
     ['/b/a-board/ideas/7?cursor=x', '/b/a-board/ideas/7?cursor=x'],
     ['/operator/accounts', '/operator/accounts'],
     ['/admin/connect/abc', '/admin/connect/abc'],
-  ])('after a sign-in for the page %j, by password or by link, the browser goes to %j', async (next, expected) => {
-    const person = await givePassword(server, world.ownerId);
-    expect((await new Visitor(server).signIn(person.email, person.password, next)).location).toBe(expected);
-    const token = await linkFor(email, next);
-    expect((await follow(new Visitor(server), token)).location).toBe(expected);
-  });
+  ])(
+    'after a sign-in by password or by link with the target page %j, the browser goes to %j',
+    async (next, expected) => {
+      const person = await givePassword(server, world.ownerId);
+      expect((await new Visitor(server).signIn(person.email, person.password, next)).location).toBe(expected);
+      const token = await linkFor(email, next);
+      expect((await follow(new Visitor(server), token)).location).toBe(expected);
+    },
+  );
 
   test('the forms that ask for a sign-in link or use one are refused if they come from another website', async () => {
     const token = await linkFor();

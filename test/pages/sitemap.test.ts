@@ -61,7 +61,7 @@ test('after a public board becomes private, the next request for the sitemap get
   expect(parts.map(({ text }) => text).join('')).not.toContain(path);
 });
 
-test('ideas with very different ids are in different parts of the sitemap, and a part without pages answers 404', async () => {
+test('ideas whose ids differ much are in different parts of the sitemap, and a part without pages gets 404', async () => {
   await server.sql(`select setval(pg_get_serial_sequence('ideas', 'id'), 12345)`);
   const distant = await insertIdea(server, world);
   expect(await allUrls()).toContain(`/b/${world.boardSlug}/ideas/${distant}`);
@@ -72,7 +72,7 @@ test('ideas with very different ids are in different parts of the sitemap, and a
   }
 });
 
-test('the server updates the list of sitemap parts after ten minutes', async () => {
+test('the server keeps the list of sitemap parts for ten minutes, and then updates it', async () => {
   await allUrls();
   await server.sql(`select setval(pg_get_serial_sequence('ideas', 'id'), 54321)`);
   await insertIdea(server, world);

@@ -55,7 +55,7 @@ function judge(
 const clientsOf = (...given: Parameters<typeof judge>) =>
   Object.fromEntries(judge(...given).changes.map(({ rule, affected }) => [rule, affected?.clients]));
 
-test('openapi-diff with a usage document names the clients that used a removed operation, and does not count the removal of an unused one', () => {
+test('openapi-diff with a usage document names the clients of a removed operation, and does not count the removal of an unused operation', () => {
   const difference = judge(paths => {
     delete paths['/things']?.get;
     delete paths['/things/{id}']?.delete;
@@ -79,7 +79,7 @@ test('openapi-diff with a usage document names the clients that used a removed o
   ]);
 });
 
-test('openapi-diff with a usage document compares parameters and body fields with the names that clients have sent', () => {
+test('openapi-diff with a usage document names only the clients that have sent the changed parameter or body field', () => {
   const without = (name: string) => (paths: Record<string, Record<string, JsonObject>>) => {
     const operation = paths['/things']?.get as { parameters: { name: string }[] };
     operation.parameters = operation.parameters.filter(one => one.name !== name);
@@ -101,7 +101,7 @@ test('openapi-diff with a usage document compares parameters and body fields wit
   });
 });
 
-test('openapi-diff with a usage document assumes that a required parameter or field, and each part of a response, concerns every client of the operation', () => {
+test('openapi-diff assumes that a newly required parameter or field, or a changed response, concerns every client of the operation in the usage document', () => {
   expect(
     clientsOf(paths => {
       Object.assign(paths['/things']?.get ?? {}, {
@@ -124,7 +124,7 @@ test('openapi-diff with a usage document assumes that a required parameter or fi
   ).toEqual({ 'response-status-removed': ['Sync'] });
 });
 
-test('openapi-diff still counts changes that a usage document cannot judge: of webhooks, of unknown parameters, and in an incomplete document', () => {
+test('openapi-diff counts a change if the usage document lacks the data to judge it, for example a change of a webhook', () => {
   const removal = (paths: Record<string, Record<string, JsonObject>>) => delete paths['/things/{id}']?.delete;
   const webhook = judge((_, document) => delete document.webhooks);
   expect(webhook).toMatchObject({ counts: { breaking: 1 }, unused: 0 });

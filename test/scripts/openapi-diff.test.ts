@@ -28,7 +28,7 @@ test('openapi-diff finds no change between the OpenAPI document of the server an
   expect(changesAfter(() => {})).toEqual([]);
 });
 
-test('openapi-diff reports a removed error key as breaking for the operation that had the key', () => {
+test('openapi-diff reports the removal of an error key as a breaking change of the operation that had the key', () => {
   const changes = changesAfter(({ components: { schemas } }) => {
     const { key } = schemas.CreateIdeaError423.properties.error.properties;
     key.enum = key.enum.filter((one: string) => one !== 'submissions_closed');

@@ -67,7 +67,7 @@ test.each([
   ['rule one on table ideas', 'create rule one as on delete to ideas do instead nothing'],
   ['table one', 'create table one (id bigint) partition by hash (id)'],
 ])(
-  'generating the schema description fails instead of omitting the %s that this statement creates: %s',
+  'the generator of the schema description cannot write the %s from the following statement, and fails instead of omitting it: %s',
   async (name, statement) => {
     await migrated.query('begin');
     await migrated.query(statement);

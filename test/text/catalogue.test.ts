@@ -97,7 +97,7 @@ describe('The catalogue of texts', () => {
     }
   });
 
-  it('for every text of the catalogue, the code or a template contains the key or its beginning', () => {
+  it('every text of the catalogue is in use: its key, or the beginning of its key, is in the code or in a template', () => {
     expect([...inEnglish.keys()].map(key => key.replace(plural, '')).filter(key => !isUsed(key))).toEqual([]);
   });
 
@@ -126,12 +126,12 @@ describe('The catalogue of texts', () => {
     expect(t('shell.layout.atom_feed_html', { label, other: 'x' }).text).toContain('{{other}} $t(shell.next_page)');
   });
 
-  it('values in a text with markup are escaped, unless they are markup themselves', () => {
+  it('values in a text with markup are escaped, unless the values are markup themselves', () => {
     expect(t('shell.layout.atom_feed_html', { label: '<b>' }).text).toContain('&lt;b&gt;');
     expect(t('shell.layout.atom_feed_html', { label: html`<b>A</b>` }).text).toContain('<b>A</b>');
   });
 
-  it('a text of the catalogue is in the language of the reader, also after an asynchronous wait', async () => {
+  it('a text of the catalogue is in the language of the reader, even after an asynchronous wait', async () => {
     const inLanguage = (language: 'en' | 'de') =>
       writeFor({ language }, async () => {
         await Promise.resolve();
