@@ -23,8 +23,8 @@ type LifecycleConfig = Pick<Config, 'SHUTDOWN_DELAY_MS' | 'SHUTDOWN_TIMEOUT_MS'>
 /**
  * Starts the parts of a process and stops them at SIGINT or SIGTERM. The exit status is 0 after a complete stop, and 1
  * after a timeout, an error or a second signal. An orchestrator sends SIGTERM while load balancers still send requests.
- * So after SIGTERM, the server waits for SHUTDOWN_DELAY_MS, so that they can notice the stop. SIGINT comes from a
- * terminal, so there is no wait.
+ * After SIGTERM, the server waits for SHUTDOWN_DELAY_MS, so that the load balancers can notice the stop. SIGINT comes
+ * from a terminal, so there is no wait.
  */
 export async function runUntilSignal(
   config: LifecycleConfig,

@@ -31,7 +31,7 @@ export class Failures {
   }
 
   /**
-   * Finds the next planned failure of an operation, and counts this failure as used once. Throws a Refusal if the
+   * Finds the next planned failure of an operation, and reduces its number of uses by one. Throws a Refusal if the
    * failure is an error key of the API. Returns any other failure, or undefined if no failure is planned.
    */
   take(operation: string): TransportFailure | undefined {

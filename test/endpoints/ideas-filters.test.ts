@@ -93,7 +93,7 @@ describe('the orders of the list of ideas', () => {
     },
   );
 
-  test('each doubling of its score moves an idea up by a week in the sort order trending, and a negative score moves it down', async () => {
+  test('an idea with twice the score ranks like an idea that is a week newer in the sort order trending, and a negative score moves an idea down', async () => {
     const trending = await openBoard();
     const age = (days: number) => ({ created_at: new Date(clock.now().getTime() - days * 86_400_000) });
     await insert(trending, 'new without votes', age(0));

@@ -3,6 +3,7 @@ import { type Capability, capabilities, type Grant } from '../../contract/grants
 import { type StatusCategory, statusOfCategory } from '../../contract/status.ts';
 import type { Transaction } from '../../server/database/database.ts';
 import { makeSecret } from '../../server/domain/sign-in/secret-text.ts';
+import { passedNoticeDays } from '../../server/domain/tokens/expiry-notices.ts';
 import { formatToken } from '../../server/domain/tokens/token-text.ts';
 import { Account } from '../../server/entities/account.ts';
 import { type Board, type Status, Tag } from '../../server/entities/board.ts';
@@ -179,12 +180,12 @@ export async function issueToken(
       insert into voters (account_id) values ($1) returning id
     ), token as (
       insert into api_tokens (
-        account_id, issuer_id, voter_id, name, capabilities, secret_hash, expires_at, last_used_at
+        account_id, issuer_id, voter_id, name, capabilities, secret_hash, expires_at, expiry_notice_days, last_used_at
       )
-      select $1, $2, voter.id, $3, $4, $5, $6, $7 from voter returning id
+      select $1, $2, voter.id, $3, $4, $5, $6, $7, $8 from voter returning id
     ), granted as (
       insert into api_token_boards (account_id, token_id, board_id, level)
-      select $1, token.id, key::bigint, value from token, jsonb_each_text($8)
+      select $1, token.id, key::bigint, value from token, jsonb_each_text($9)
     )
     select id from token`,
     [
@@ -194,6 +195,7 @@ export async function issueToken(
       held,
       secret.hash,
       options.expiresAt,
+      passedNoticeDays(options.expiresAt, new Date()),
       options.isUnused ? null : new Date(Date.now() + 24 * 60 * 60 * 1_000),
       JSON.stringify(grants),
     ],

@@ -9,7 +9,7 @@ export interface LoggedStatement {
 
 /**
  * Records every statement that the server sends to PostgreSQL during `work`. Leaves out the usage of tokens, because a
- * timer writes it.
+ * timer writes it, and the first statement of the entity manager, which checks once that the database exists.
  */
 export async function logStatements<T>(work: () => Promise<T>): Promise<{ result: T; statements: LoggedStatement[] }> {
   const statements: LoggedStatement[] = [];
@@ -20,7 +20,8 @@ export async function logStatements<T>(work: () => Promise<T>): Promise<{ result
     connections.set(this, connection);
     const [first, second] = args as [string | { text: string; values?: unknown[] }, unknown[]?];
     const { text, values = [] } = typeof first === 'string' ? { text: first, values: second } : first;
-    if (!text.includes('insert into "token_usage"')) statements.push({ connection, text: text.trim(), values });
+    const isOfWork = !text.includes('insert into "token_usage"') && !text.includes('from pg_database where');
+    if (isOfWork) statements.push({ connection, text: text.trim(), values });
     return query.apply(this, args);
   };
   try {

@@ -9,7 +9,7 @@ const { started, routes } = await collectRoutes(() => startServer({ clock: testC
 const server = started;
 const allowed = new Map();
 for (const { url, method } of routes) {
-  // Leaves out `/`: the plugin that serves the documentation registers it, but serves it under /docs.
+  // Skips `/`. The plugin of the documentation registers this path below /docs, so `/` is not its real path.
   if (url === '/') continue;
   // The operator's panel answers 404, so that nobody learns its paths. Its own tests check this.
   if (/^\/operator(\/|$)/.test(url)) continue;

@@ -30,6 +30,8 @@ let shared: Promise<Browser> | undefined;
 export async function startChromium(): Promise<Browser | undefined> {
   const executablePath = findChromium();
   if (executablePath === undefined) return undefined;
+  // After a crash of Chromium, the next test file starts a new one.
+  if (shared && !(await shared).isConnected()) shared = undefined;
   // A test of the audit log sends SIGHUP to its own process. Chromium must stay open.
   shared ??= chromium.launch({ executablePath, args: launchOptions, handleSIGHUP: false });
   return shared;

@@ -188,7 +188,7 @@ describe('signing up from a board', () => {
     expect((await follow(new Visitor(server), token, 'Grace')).status).toBe(303);
   });
 
-  test("a sign-up link stops working when the account no longer lets its e-mail address join, or when the account's erasure begins", async () => {
+  test("a sign-up link stops working when its e-mail address may no longer join the account, or when the account's erasure begins", async () => {
     await letJoin('everybody');
     const [first, second] = [await linkFor(newAddress()), await linkFor(newAddress())];
     await letJoin('domains', ['example.org']);

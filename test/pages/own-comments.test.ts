@@ -228,7 +228,7 @@ test('edits and deletions of comments count against RATE_LIMIT_MEMBER, and above
 });
 
 describe('the copies of a comment', () => {
-  test('an edit or deletion of a comment removes the old text from its event and stored response, and a deletion also from notifications', async () => {
+  test('an edit or deletion of a comment removes the old text from its event and stored response, and a deletion also removes the text from notifications', async () => {
     const { token } = await issueToken(server, world, 'write', { issuerId: memberId });
     const idempotencyKey = 'one-comment';
     const post = () =>

@@ -87,7 +87,7 @@ function nameTaken(name: string) {
   return { tags_board_id_name_key: t('refusals.tag.name_taken', { name: quote(name) }) };
 }
 
-/** Lists the tags of a board with the numbers of their ideas. Numbers above countLimit are not exact. */
+/** Lists the tags of a board, and counts the ideas of each tag. Counts above countLimit are not exact. */
 export function listTagsInUse(
   admin: Administration,
   board: BoardOfAccount,

@@ -37,8 +37,8 @@ export function serveLinks(app: FastifyInstance, server: ServerDependencies) {
   serveRoutes(app, server, () => undefined, routes, []);
 
   /**
-   * Gives the same answer for every valid address. A detected program also gets this answer, but the server sends no
-   * mail.
+   * Gives the same answer for every valid address. If the form comes from a bot, the answer is the same, but the server
+   * sends no mail.
    */
   async function requestLink(visit: Visit<undefined>) {
     const { request, reply } = visit;

@@ -93,7 +93,7 @@ test('if a server is killed while it adds password protection to an old data dir
     await startEmbeddedPostgres({ dataDir: ${JSON.stringify(dataDir)} });`;
   let last = '';
   /**
-   * Waits for the next step of the change to passwords. Each step runs PostgreSQL in single-user mode, in which the
+   * Waits for the next step of the switch to password authentication. Each step runs PostgreSQL in single-user mode, in which the
    * pid file contains a negative number.
    */
   const awaitStep = async () => {
