@@ -1,6 +1,6 @@
 import { runMigrations } from 'graphile-worker';
 import { sql as fragment } from 'kysely';
-import type pg from 'pg';
+import pg from 'pg';
 import type { Queryable } from './database.ts';
 import {
   coreStream,
@@ -62,11 +62,26 @@ export async function migrate(
     const applied = await readApplied(client);
     checkApplied(files, applied, streams, options);
     // Creates graphile-worker's schema first, because the server's SQL functions add jobs to its queue.
-    await runMigrations({ connectionString: url });
+    await migrateQueue(url);
     const pending = pendingOf(files, applied);
     if (pending.length > 0) await applyPending(client, files, applied.map(idOf), options);
     return pending;
   });
+}
+
+/**
+ * Lets graphile-worker migrate its schema. The pool handles errors itself: a pool of graphile-worker removes its error
+ * handler before its connection is closed. If PostgreSQL then ended the connection, the error would end the process.
+ */
+async function migrateQueue(url: string): Promise<void> {
+  const pool = new pg.Pool({ connectionString: url, application_name: 'idea-board migrate', max: 1 });
+  pool.on('error', () => {});
+  pool.on('connect', client => client.on('error', () => {}));
+  try {
+    await runMigrations({ pgPool: pool });
+  } finally {
+    await pool.end();
+  }
 }
 
 /** Lists the migrations that migrate() would apply. Changes nothing. */
