@@ -57,4 +57,4 @@ export {
   WebhookInput,
   WebhookList,
   WebhookWithSecret,
-} from './webhooks.ts';
+} from './webhook.ts';

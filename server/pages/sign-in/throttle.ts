@@ -102,7 +102,7 @@ export function buildThrottle(server: ServerDependencies) {
 const keptSeconds = 90 * day;
 
 /**
- * Recognizes the browsers in which users have signed in before. An attacker can fail on purpose until the limit for an
+ * Recognizes a user's known browsers: those with an earlier sign-in. An attacker can fail on purpose until the limit for an
  * e-mail address is reached, which would lock out its user. A known browser therefore has a cookie and its own limit.
  * OWASP calls it a device cookie. A thief of the cookie gets no session, and only as many attempts as any browser.
  */

@@ -93,8 +93,8 @@ test('if a server is killed while it adds password protection to an old data dir
     await startEmbeddedPostgres({ dataDir: ${JSON.stringify(dataDir)} });`;
   let last = '';
   /**
-   * Waits for the next step of the switch to password authentication. Each step runs PostgreSQL in single-user mode, in which the
-   * pid file contains a negative number.
+   * Waits for the next step of the switch to password authentication. Each step runs PostgreSQL in single-user mode,
+   * and PostgreSQL then writes a negative number into the pid file.
    */
   const awaitStep = async () => {
     last = await until(async () => {
