@@ -101,7 +101,8 @@ describe.runIf(findChromium())('the admin area in a browser', () => {
     await reach(page, page.getByLabel('Repeat the password'), { type: 'a few words for it' });
     await reach(page, page.getByRole('button', { name: 'Set the password' }), { open: 'Enter' });
     await page.getByText('Your password is set').waitFor();
-    // The field for the address has the focus when the page opens.
+    // The page gives the focus to the field for the address, but perhaps only after the browser has loaded the page.
+    await page.locator('#email:focus').waitFor();
     await page.keyboard.type(email);
     await reach(page, page.getByLabel('Password'), { type: 'a few words for it' });
     await page.keyboard.press('Enter');
@@ -114,12 +115,11 @@ describe.runIf(findChromium())('the admin area in a browser', () => {
     await page.goto(`/b/${world.boardSlug}`);
     await reach(page, page.getByRole('link', { name: 'Sign in' }), { open: 'Enter' });
     await page.waitForURL('**/sign-in?**');
+    await page.locator('#email:focus').waitFor();
     await page.keyboard.type('grace@example.com');
     ahead += 2_000;
     await reach(page, page.getByRole('button', { name: 'Mail me a link' }), { open: 'Enter' });
-    // If the server refuses the form, the failure shows the text of the page.
-    const answer = await page.getByRole('main').innerText();
-    expect([await page.getByRole('status').count(), answer]).toEqual([1, answer]);
+    await page.getByRole('status').waitFor();
     await runJobs(server);
     const [link = ''] = /\/sign-in\/link\?token=\S+/.exec(mail.received.at(-1)?.mail.text ?? '') ?? [];
     await page.goto(link);

@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { coalesceCalls, coalesceCallsByAccount } from '../../server/database/coalesce-calls.ts';
 
@@ -33,17 +32,22 @@ test('if the combined call of coalesceCallsByAccount() for one account fails, th
 
 test('coalesced calls that arrive while a batch runs wait until the batch ends, and then run in batches of at most maxBatchSize calls', async () => {
   const runs: number[][] = [];
+  const started = Promise.withResolvers<void>();
+  const end = Promise.withResolvers<void>();
   const call = coalesceCalls(
     async (items: number[]) => {
       runs.push(items);
-      await delay(5);
+      started.resolve();
+      await end.promise;
       return items;
     },
     { maxBatchSize: 2 },
   );
   const first = call(1);
-  await delay(1);
-  expect(await Promise.all([first, call(2), call(3), call(4)])).toEqual([1, 2, 3, 4]);
+  await started.promise;
+  const later = [call(2), call(3), call(4)];
+  end.resolve();
+  expect(await Promise.all([first, ...later])).toEqual([1, 2, 3, 4]);
   expect(runs).toEqual([[1], [2, 3], [4]]);
 });
 
@@ -63,12 +67,17 @@ test('if two batches of coalesced calls may run in parallel, the first call runs
 });
 
 test('if a batch of coalesced calls hangs, later calls wait at most patienceMs and then run in a new batch', async () => {
+  const started = Promise.withResolvers<void>();
   const stuck = Promise.withResolvers<number[]>();
-  const call = coalesceCalls((items: number[]) => (items.includes(1) ? stuck.promise : Promise.resolve(items)), {
-    patienceMs: 20,
-  });
+  const call = coalesceCalls(
+    (items: number[]) => {
+      started.resolve();
+      return items.includes(1) ? stuck.promise : Promise.resolve(items);
+    },
+    { patienceMs: 20 },
+  );
   const first = call(1);
-  await delay(1);
+  await started.promise;
   expect(await call(2)).toBe(2);
   stuck.resolve([1]);
   expect(await first).toBe(1);
