@@ -157,8 +157,11 @@ describe.runIf(findChromium())('the admin area in a browser', () => {
       await checker.turn(narrow);
       expect([url, await checker.overflow()]).toEqual([url, 0]);
     };
-    /** Checks the page that the browser shows. */
-    const check = async () => checkCopy(page.url(), await page.content());
+    /** Checks the page that the browser shows, also if a click has just opened it. */
+    const check = async () => {
+      await page.waitForLoadState();
+      await checkCopy(page.url(), await page.content());
+    };
     /** Checks a page with the session of the browser, in English or German. */
     const visit = async (path: string) => {
       const view = viewOf(checks);

@@ -37,7 +37,11 @@ export async function personInBrowser(browser: Browser, server: Server, javaScri
       await page.getByLabel(label).first().selectOption(option);
     },
     press: button => page.getByRole('button', { name: button }).first().click(),
-    read: () => page.getByRole('main').innerText(),
+    read: async () => {
+      // A click returns when the next page begins to load.
+      await page.waitForLoadState();
+      return page.getByRole('main').innerText();
+    },
     readLabelled: async label => (await page.getByLabel(label, { exact: true }).textContent()) ?? '',
     path: () => pathOf(page.url()),
     leave: () => context.close(),

@@ -395,18 +395,19 @@ test('a reader without JavaScript can filter and search the ideas, go to the nex
   await page.getByRole('link', { name: 'Top', exact: true }).click();
   await page.getByLabel('Search ideas by title').fill('dark');
   await page.getByRole('button', { name: 'Search' }).click();
-  const query = new URL(page.url()).searchParams;
-  expect(Object.fromEntries(query)).toEqual({ q: 'dark', status_key: 'planned', sort: 'top' });
+  const query = () => Object.fromEntries(new URL(page.url()).searchParams);
+  await expect.poll(query).toEqual({ q: 'dark', status_key: 'planned', sort: 'top' });
   await page.getByRole('link', { name: 'Dark mode' }).click();
-  expect(await page.getByRole('listitem').filter({ hasText: 'Comment' }).count()).toBe(20);
+  // A click returns when the next page begins to load, so each check repeats until the page is complete.
+  await expect.poll(() => page.getByRole('listitem').filter({ hasText: 'Comment' }).count()).toBe(20);
   await page.getByRole('link', { name: 'More comments' }).click();
-  expect(await page.getByText('Comment 25').count()).toBe(1);
+  await expect.poll(() => page.getByText('Comment 25').count()).toBe(1);
   await page.getByRole('link', { name: 'All ideas of Web app' }).click();
-  expect(new URL(page.url()).pathname).toBe(boardPath);
+  await expect.poll(() => new URL(page.url()).pathname).toBe(boardPath);
   await page.getByRole('link', { name: 'Roadmap' }).click();
   await page.getByRole('link', { name: 'Dark mode' }).click();
   await page.getByRole('link', { name: 'Design' }).click();
-  expect(await page.getByRole('heading', { level: 3 }).allTextContents()).toEqual(['Dark mode']);
+  await expect.poll(() => page.getByRole('heading', { level: 3 }).allTextContents()).toEqual(['Dark mode']);
   expect(complaints).toEqual([]);
   await close();
 });
