@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { DoneFuncWithErrOrRes, FastifyReply, FastifyRequest } from 'fastify';
 import type { ServerDependencies } from '../dependencies.ts';
 import { refund, setRateLimitHeaders } from './rate-limit.ts';
 import { routeMetadata } from './request-context.ts';
@@ -9,28 +9,33 @@ import { routeMetadata } from './request-context.ts';
  * answer, the hook answers 304. The request then does not count against the token's rate limit.
  */
 export function answerConditionally(server: ServerDependencies) {
-  return async (request: FastifyRequest, reply: FastifyReply, payload: unknown) => {
+  return (request: FastifyRequest, reply: FastifyReply, payload: unknown, done: DoneFuncWithErrOrRes) => {
     const isRead = request.method === 'GET' || request.method === 'HEAD';
-    if (!isRead || reply.statusCode !== 200 || typeof payload !== 'string') return payload;
+    if (!isRead || reply.statusCode !== 200 || typeof payload !== 'string') return done(null, payload);
     const caching = cachingOf(request);
     // The page depends on the session cookie and on the language of the reader, so caches must store a separate version
     // for each combination.
     if (request.routeOptions.config.isPublicPage) reply.header('Vary', 'Cookie, Accept-Language');
-    if (!caching) return payload;
+    if (!caching) return done(null, payload);
 
     // The ETag includes the URL. Otherwise all empty search results would have the same ETag, and with this ETag a
     // client could search without a limit, because a 304 does not count against the rate limit.
     const tag = `W/"${hash('sha1', `${request.url}\n${payload}`, 'base64url')}"`;
     reply.header('ETag', tag);
     reply.header('Cache-Control', caching);
-    if (!matches(request.headers['if-none-match'], tag)) return payload;
+    if (!matches(request.headers['if-none-match'], tag)) return done(null, payload);
+    answerUnchanged(request, reply).then(
+      // Keeps the body of the answer to a HEAD request, because Fastify itself removes the body before it sends the
+      // answer.
+      () => done(null, request.method === 'HEAD' ? payload : null),
+      done,
+    );
+  };
 
+  async function answerUnchanged(request: FastifyRequest, reply: FastifyReply) {
     if (request.bucketState) setRateLimitHeaders(reply, await refund(server.database, request.bucketState));
     reply.status(304).removeHeader('content-type');
-    // Keeps the body of the answer to a HEAD request, because Fastify itself removes the body before it sends the
-    // answer.
-    return request.method === 'HEAD' ? payload : null;
-  };
+  }
 }
 
 /**

@@ -25,7 +25,7 @@ export function shareWithOrigins(origins: readonly string[]) {
 
   return {
     /** Sets the CORS headers before any hook refuses the request, so that a web page can also read an error. */
-    async allow(request: FastifyRequest, reply: FastifyReply) {
+    allow(request: FastifyRequest, reply: FastifyReply) {
       if (origins.length === 0 || !isShared(request)) return;
       // Tells caches that the answer depends on the origin, so that no cache sends the answer for one origin to a page
       // of another.
@@ -37,16 +37,16 @@ export function shareWithOrigins(origins: readonly string[]) {
     },
 
     /** Answers a preflight request of an allowed origin. The rate limit of the IP address counts such requests, too. */
-    async answerPreflight(request: FastifyRequest, reply: FastifyReply) {
+    answerPreflight(request: FastifyRequest, reply: FastifyReply, done: () => void) {
       const { method, headers, server, url } = request;
       const isPreflight = method === 'OPTIONS' && headers.origin && headers['access-control-request-method'];
-      if (!isPreflight || origins.length === 0 || !isShared(request)) return;
+      if (!isPreflight || origins.length === 0 || !isShared(request)) return done();
       const allow = server.allowOf(url);
-      if (allow === undefined || allowedOrigin(request) === undefined) return;
+      if (allow === undefined || allowedOrigin(request) === undefined) return done();
       reply.header('Access-Control-Allow-Methods', allow);
       reply.header('Access-Control-Allow-Headers', allowedHeaders);
       reply.header('Access-Control-Max-Age', preflightSeconds);
-      return reply.status(204).send();
+      reply.status(204).send();
     },
   };
 }

@@ -9,8 +9,8 @@ import type { RouteInput } from './ts-rest.ts';
 export interface UsageCounter {
   /** Counts a request that has been authorized. Counts only parameters and fields that the contract defines. */
   count(principal: Principal, route: Route, input: Omit<RouteInput, 'params'>): void;
-  /** The hook that counts each authorized request. */
-  countRequest(request: FastifyRequest): Promise<void>;
+  /** Counts an authorized request. */
+  countRequest(request: FastifyRequest): void;
   /** Writes the counts to the database. Keeps the counts that it cannot write for the next time. */
   flush(): Promise<void>;
   /** Stops the timer and writes the last counts. */
@@ -98,7 +98,7 @@ export function buildUsageCounter({
   const timer = setInterval(flush, flushIntervalMs).unref();
   return {
     count,
-    async countRequest(request) {
+    countRequest(request) {
       const route = request.routeOptions.config.tsRestRoute;
       if (request.admission && route) count(request.admission.principal, route, request);
     },

@@ -38,21 +38,21 @@ function routerOf(methods: ReadonlyMap<string, ReadonlySet<string>>) {
 }
 
 type ErrorHandler = (error: unknown, request: FastifyRequest, reply: FastifyReply) => unknown;
-type Hook = (request: FastifyRequest, reply: FastifyReply) => Promise<void>;
+type Step = (request: FastifyRequest, reply: FastifyReply) => unknown;
 
 /**
  * Answers requests whose path Fastify cannot route, because its percent-encoding is broken or a parameter is too long.
- * Fastify runs no hooks for such a request, so this function runs the hooks.
+ * Fastify runs no hooks for such a request, so this function runs their steps.
  */
-export function answerUnroutable(answerError: ErrorHandler, hooks: Hook[], record: Hook) {
+export function answerUnroutable(answerError: ErrorHandler, steps: Step[], record: Step) {
   return async (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
     let refusal = error;
     try {
-      for (const hook of hooks) await hook(request, reply);
+      for (const step of steps) await step(request, reply);
     } catch (earlier) {
       refusal = earlier;
     }
     answerError(refusal, request, reply);
-    await record(request, reply);
+    record(request, reply);
   };
 }

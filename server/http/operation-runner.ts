@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { DoneFuncWithErrOrRes, FastifyReply, FastifyRequest } from 'fastify';
 import type { Transaction } from '../database/database.ts';
 import { type Arguments, query } from '../database/query.ts';
 import { boolean, sql, text } from '../database/sql.ts';
@@ -11,7 +11,7 @@ import { ideaUrl, type LinkToIdea } from '../domain/ideas/present-idea.ts';
 import type { Actor, Operation, ReadOperation, WriteOperation } from '../domain/operation.ts';
 import { auditLimit } from './audit-refusals.ts';
 import type { Idempotency, StoredAnswer } from './look-up-token.ts';
-import { charge, type HeaderSetter, refund, setRateLimitHeaders } from './rate-limit.ts';
+import { type Counter, charge, type HeaderSetter, refund, setRateLimitHeaders } from './rate-limit.ts';
 import { actorOf, admissionOf } from './request-context.ts';
 
 const idempotencyHours = 24;
@@ -165,16 +165,18 @@ function readStoredBody(body: string, linkTo: LinkToIdea): unknown {
  * it.
  */
 export function chargeFailedReplay(server: ServerDependencies) {
-  return async (request: FastifyRequest, reply: FastifyReply, payload: unknown) => {
+  return (request: FastifyRequest, reply: FastifyReply, payload: unknown, done: DoneFuncWithErrOrRes) => {
     const { sparedCounter } = request;
     request.sparedCounter = null;
-    if (sparedCounter && !reply.hasHeader(replayedHeader)) {
-      const state = await charge(server.database, sparedCounter, server.clock.now());
-      setRateLimitHeaders(reply, state);
-      auditLimit(server.audit, request, state, request.admission?.principal);
-    }
-    return payload;
+    if (!sparedCounter || reply.hasHeader(replayedHeader)) return done(null, payload);
+    chargeRequest(request, reply, sparedCounter).then(() => done(null, payload), done);
   };
+
+  async function chargeRequest(request: FastifyRequest, reply: FastifyReply, counter: Counter) {
+    const state = await charge(server.database, counter, server.clock.now());
+    setRateLimitHeaders(reply, state);
+    auditLimit(server.audit, request, state, request.admission?.principal);
+  }
 }
 
 const tryLockKey = sql(

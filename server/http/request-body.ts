@@ -6,12 +6,17 @@ import { DomainError } from '../domain/domain-error.ts';
  * The hook that refuses a body with a Content-Encoding other than identity, before the body is read. The server
  * decompresses no bodies.
  */
-export async function refuseEncodedBody({ headers, method }: FastifyRequest, reply: FastifyReply) {
+export function refuseEncodedBody(
+  { headers, method }: FastifyRequest,
+  reply: FastifyReply,
+  _payload: unknown,
+  done: () => void,
+) {
   const encoding = headers['content-encoding']?.trim().toLowerCase() ?? '';
   // The server does not read the body of a GET.
-  if (method === 'GET' || method === 'HEAD') return;
+  if (method === 'GET' || method === 'HEAD') return done();
   const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
-  if (!hasBody || encoding === '' || encoding === 'identity') return;
+  if (!hasBody || encoding === '' || encoding === 'identity') return done();
   // Tells the client which content codings the server accepts in a request (RFC 7694).
   reply.header('Accept-Encoding', 'identity');
   throw new DomainError('unsupported_media_type');

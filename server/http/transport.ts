@@ -119,7 +119,7 @@ function mayAnswer(socket: Socket, latest: LatestRequest | undefined): boolean {
  * The hook that refuses HTTP/1.1 requests without a Host header, and requests with an unknown Expect header. Without
  * the hook, Node would answer them without a body.
  */
-export async function refuseInvalidHead({ raw }: FastifyRequest) {
+export function refuseInvalidHead({ raw }: FastifyRequest) {
   const { host, expect } = raw.headers;
   if (host === undefined && raw.httpVersion === '1.1') throw new DomainError('bad_request');
   if (expect !== undefined && expect.toLowerCase() !== '100-continue') throw new DomainError('expectation_failed');

@@ -76,7 +76,7 @@ export function validateAnswer(route: Route, answer: { status: number; body: unk
 const NoFields = z.strictObject({}).optional();
 
 /** The hook that refuses a request with a body if its route accepts no body. ts-rest would ignore the body. */
-export async function refuseUndeclaredBody({ routeOptions, body }: FastifyRequest) {
+export function refuseUndeclaredBody({ routeOptions, body }: FastifyRequest) {
   const route = routeOptions.config.tsRestRoute;
   if (!route || !('body' in route) || route.body !== noBody) return;
   const { error } = NoFields.safeParse(body);

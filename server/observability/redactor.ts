@@ -57,7 +57,7 @@ export function buildRedactor({ appKey, settings = {}, extensions = [] }: Redact
     if (names.size < maxCachedNames) names.set(name, field);
     return field;
   };
-  return { text, hash, value: value => readValue(value, text, nameOf) };
+  return { text, hash, value: value => readShortLine(value, text, nameOf) ?? readValue(value, text, nameOf) };
 }
 
 /**
@@ -68,6 +68,32 @@ export function buildEnvironmentRedactor(environment: NodeJS.ProcessEnv): Redact
   const isSetting = (name: string) => Object.hasOwn(knownSettings.shape, name) || name.startsWith('EXT_');
   const given = Object.entries(environment).filter(([name]) => isSetting(name));
   return buildRedactor({ appKey: randomBytes(32), settings: Object.fromEntries(given) });
+}
+
+/** Fields with so few texts of the maximum length cannot exceed the limit for all texts together. */
+const maxShortFields = maxCharacters / maxTextLength;
+
+/**
+ * Redacts a plain object with few fields that are texts, numbers or booleans, such as the log line of a request. This
+ * takes less than half of the time of readValue(). Returns undefined for any other value.
+ */
+function readShortLine(
+  line: unknown,
+  redact: Redactor['text'],
+  nameOf: (name: string) => FieldName,
+): Record<string, unknown> | undefined {
+  if (typeof line !== 'object' || line === null || Object.getPrototypeOf(line) !== Object.prototype) return undefined;
+  const result: Record<string, unknown> = {};
+  let count = 0;
+  for (const name of Object.keys(line)) {
+    const { value, get } = Object.getOwnPropertyDescriptor(line, name) as PropertyDescriptor;
+    const isSimple = value === undefined || ['string', 'number', 'boolean'].includes(typeof value);
+    if (get || !isSimple || name === '__proto__' || ++count > maxShortFields) return undefined;
+    const { shown, isSecret } = nameOf(name);
+    const isHidden = isSecret && !isPlainId(name, value);
+    result[shown] = isHidden ? redacted : typeof value === 'string' ? redact(value) : value;
+  }
+  return result;
 }
 
 function readValue(root: unknown, redact: Redactor['text'], nameOf: (name: string) => FieldName): unknown {
