@@ -14,7 +14,7 @@ const shownLength = 500;
  */
 export function readAnswer<T>(request: PreparedRequest, answer: Answer, attempts: number): CallResult<T> {
   const { status, headers } = answer;
-  // Keeps unknown fields and values of the body, because a newer server may send them.
+  // Accepts unknown fields and values in the response body, because a newer server may send them.
   const body = parseJson(answer.text);
   const isNotModified = status === 304 && request.isConditional;
   if (!isNotModified && !isSuccess(request, answer, body)) throw errorOf(request, answer, body, attempts);
@@ -32,7 +32,7 @@ export function readAnswer<T>(request: PreparedRequest, answer: Answer, attempts
 
 function isSuccess({ isKnown }: PreparedRequest, { status, text, isFromCache }: Answer, body: unknown): boolean {
   if ((status < 200 || status > 299) && !isFromCache) return false;
-  // If this version of the client does not know the operation, accepts a response without a body, or with any JSON.
+  // For an operation that this version of the client does not know, the body may be empty or any JSON value.
   return isKnown ? isObject(body) : text === '' || body !== undefined;
 }
 
@@ -65,7 +65,10 @@ function errorOf(request: PreparedRequest, answer: Answer, body: unknown, attemp
   });
 }
 
-/** Returns the message of an UnexpectedAnswerError. In a browser, the status of a refused redirect is 0. */
+/**
+ * Returns the message of an UnexpectedAnswerError. `fetch` does not follow redirects. A browser reports a redirect with
+ * the status 0.
+ */
 function unexpectedMessage({ status, headers }: Answer): string {
   if (status === 304) return 'The server answered 304. Use the option etag instead of the header If-None-Match.';
   if (status !== 0 && (status < 300 || status > 399)) {

@@ -53,7 +53,6 @@ export function abortError(signal: AbortSignal | undefined, details: Omit<ErrorD
   return new AbortError({ message: 'The call was aborted', ...details, cause: signal?.reason });
 }
 
-/** Sends a request with fetch. */
 export async function sendWithFetch(
   fetch: Fetch,
   options: FetchOptions,
@@ -65,14 +64,15 @@ export async function sendWithFetch(
     method,
     headers,
     signal,
-    // fetch must not follow redirects. A redirected POST could become a GET, and so list ideas instead of creating one.
+    // `fetch` must not follow redirects. A redirected POST could become a GET, which would list ideas instead of
+    // creating an idea.
     redirect: 'manual',
     ...(body === undefined ? {} : { body }),
   });
   return { status: response.status, headers: response.headers, text: await response.text() };
 }
 
-/** Builds the message of a ConnectionError. fetch often gives the reason only in the `cause` of its error. */
+/** Builds the message of a ConnectionError. The error of `fetch` often contains the reason only in its `cause`. */
 function connectionMessage({ url }: PreparedRequest, error: unknown): string {
   const reasons: string[] = [];
   for (let one = error; one instanceof Error && reasons.length < 3; one = one.cause) {

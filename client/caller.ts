@@ -85,7 +85,7 @@ export class Caller {
     return this.#start(knownOperation(id), input, options);
   }
 
-  /** Returns the limits of a call with these options. */
+  /** Returns the timeouts and the retry limits of a call with these options. */
   limitsOf(options: Limits): ResolvedLimits {
     return resolveLimits(this.options, options);
   }
@@ -199,14 +199,14 @@ function addressOf(baseUrl: unknown): string {
     if (/^https?:$/.test(protocol) && isBare)
       return `${origin}${pathname}`.replace(/\/+$/, '').replace(/\/api\/v1$/, '');
   } catch {
-    // If the text is not a URL, the code below throws the error.
+    // `baseUrl` is not a URL, so the code below throws a TypeError.
   }
   throw new TypeError('baseUrl must be an address such as https://ideas.example.com, without credentials or a query');
 }
 
 /**
  * Checks the token and returns it without white space around it, such as the line break at the end of a file. The error
- * does not quote the value, because the value may be part of a token.
+ * message does not quote the value, because the value may be part of a token.
  */
 function bearerOf(token: unknown): string {
   const bearer = typeof token === 'string' ? token.trim() : '';

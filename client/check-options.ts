@@ -1,7 +1,7 @@
 import { logLevels } from './log.ts';
 
 interface Rule {
-  /** The valid values, as the end of the error message "The option … must be …". */
+  /** A phrase that names the valid values. It completes the error message "The option … must be …". */
   must: string;
   test(value: unknown): boolean;
 }
@@ -23,7 +23,7 @@ const hookNames = ['onRequest', 'onResponse', 'onRetry'];
 /** The HTTP methods that `client.request()` accepts. */
 const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
 
-/** The rule of each option. The client checks `baseUrl` and `token` elsewhere. */
+/** The validation rule of each option, except `baseUrl` and `token`. The class `Caller` validates these two options. */
 const rules: Readonly<Record<string, Rule>> = {
   timeoutMs: duration,
   totalTimeoutMs: duration,

@@ -5,8 +5,8 @@ import type { RateLimit } from './rate-limit.ts';
 const mark = Symbol.for('@idea-board/client: error');
 
 /**
- * Returns whether a value is an error of this package. With an operation, it returns true only for errors of that
- * operation and narrows the type, so that a `switch` over `key` can be exhaustive:
+ * Returns whether a value is an error of this package. If the argument `operation` is given, the function returns true
+ * only for an error of that operation. It also narrows the type, so that a `switch` over `key` can be exhaustive:
  *
  * ```ts
  * if (isIdeaBoardError(error, 'createIdea') && error.key === 'board_frozen') await saveForLater(input);
@@ -22,13 +22,13 @@ export function isIdeaBoardError(error: unknown, operation?: OperationId): boole
 /** The name of an operation: its `operationId`, or for `client.request()` the method and the path. */
 export type OperationName = OperationId | `${string} /${string}`;
 
-/** The keys of the API errors of an operation. */
+/** The keys of the API errors that an operation can return. */
 export type ErrorKeyOf<O extends OperationName> = O extends OperationId ? Operations[O]['errorKey'] : ErrorKey;
 
 /** The type of `details` of an API error. It is undefined for error keys without details. */
 export type DetailsOf<K> = K extends keyof DetailsByKey ? DetailsByKey[K] : undefined;
 
-/** The API errors of an operation, one type for each key. */
+/** The API errors that an operation can return, with a separate type for each error key. */
 export type ApiErrorOf<O extends OperationId> = { [K in ErrorKeyOf<O>]: ApiError<O, K> }[ErrorKeyOf<O>];
 
 /** All errors of this package that a call of an operation can throw. A check of `key` narrows the type. */
@@ -46,7 +46,7 @@ export type WebhookErrorKey =
   | 'signature_mismatch'
   | 'malformed_payload';
 
-/** The details of an error. An error that occurs before the response lacks some of them. */
+/** The properties of a new error. If the error occurred before a response arrived, some properties are missing. */
 export interface ErrorDetails {
   message: string;
   operation?: OperationName | undefined;
@@ -62,22 +62,25 @@ export interface ErrorDetails {
 
 /** The base class of all errors of this package. */
 export abstract class IdeaBoardError extends Error {
-  /** The error key of the API. If the error is not an error response of the API, a key of this package. */
+  /**
+   * The error key of the API. If the error is not an error response of the API, this is a key that this package
+   * defines.
+   */
   abstract readonly key: ErrorKey | OperationError['key'] | WebhookErrorKey | 'invalid_configuration';
   /** The `operationId` of the called operation in the OpenAPI document. For `request()`, the method and the path. */
   readonly operation: OperationName | undefined;
   /** The HTTP status of the response that caused the error. Undefined if no response caused the error. */
   readonly status: number | undefined;
-  /** The invalid parts of the request. Empty unless `key` is `validation_failed` or `invalid_request`. */
+  /** The invalid parts of the request. The list is empty unless `key` is `validation_failed` or `invalid_request`. */
   readonly issues: readonly ValidationIssue[];
   /** The id of the failed request, from the headers of its response. The server's log has the same id. */
   readonly requestId: string | undefined;
   readonly rateLimit: RateLimit | undefined;
-  /** The wait before a retry, as the server requested it, in milliseconds. */
+  /** The delay that the server requested before a retry, in milliseconds. */
   readonly retryAfterMs: number | undefined;
   /** The number of requests that the call has sent. */
   readonly attempts: number;
-  /** Whether the client did not retry the request because its budget of retries is spent. */
+  /** Whether the client did not retry the request because the client's retry budget was spent. */
   readonly isRetryBudgetSpent: boolean = false;
 
   constructor(details: ErrorDetails) {
@@ -102,9 +105,14 @@ export class ApiError<
   K extends ErrorKeyOf<O> = ErrorKeyOf<O>,
 > extends IdeaBoardError {
   override readonly key: K;
-  /** The server's sentence about the error. It does not contain the other parts of `message`. */
+  /**
+   * The error message that the server sent. `message` contains this text and also the operation, the status and the
+   * key.
+   */
   readonly serverMessage: string;
-  /** Details that help to correct the request, such as the tags of the board. An older server does not send them. */
+  /**
+   * Details that help to correct the request, such as the list of the board's tags. An older server does not send them.
+   */
   readonly details: DetailsOf<K> | undefined;
   declare readonly operation: O;
   declare readonly status: number;
@@ -120,7 +128,7 @@ export class ApiError<
 /** The maximum number of validation issues in the message of an error. */
 const mostIssues = 5;
 
-/** Returns the operation, the status, the key, the server's sentence, the issues and the request id in one line. */
+/** Returns the operation, the status, the key, the server's message, the issues and the request id in one line. */
 function lineOf({ operation, status, key, message, issues = [], requestId }: ErrorDetails & { key: string }): string {
   const reasons = issues.slice(0, mostIssues).map(issue => `${issue.path.join('.')}: ${issue.message}`);
   if (issues.length > mostIssues) reasons.push(`and ${issues.length - mostIssues} more`);
@@ -131,7 +139,9 @@ function lineOf({ operation, status, key, message, issues = [], requestId }: Err
   return [`${operation} failed with ${status} ${key}:`, ...sentences].join(' ');
 }
 
-/** The error of a response without the form of an API response, for example from a proxy or a sign-in page. */
+/**
+ * The error of a call whose response is not in the API's format, for example a response from a proxy or a sign-in page.
+ */
 export class UnexpectedAnswerError extends IdeaBoardError {
   override readonly key = 'unexpected_answer';
   declare readonly operation: OperationName;
@@ -145,19 +155,22 @@ export class UnexpectedAnswerError extends IdeaBoardError {
   }
 }
 
-/** The error of a call whose connection failed before the complete response. `cause` is the error of the runtime. */
+/**
+ * The error of a call whose connection failed before the complete response arrived. `cause` is the error that the
+ * runtime threw.
+ */
 export class ConnectionError extends IdeaBoardError {
   override readonly key = 'connection_failed';
   declare readonly operation: OperationName;
 }
 
-/** The error of a call without a complete response before the timeout. */
+/** The error of a call that timed out before the complete response arrived. */
 export class TimeoutError extends IdeaBoardError {
   override readonly key = 'timed_out';
   declare readonly operation: OperationName;
 }
 
-/** The error of a call that its signal aborted. `cause` is the reason of the signal. */
+/** The error of a call that was aborted through its signal. `cause` is the `reason` of the signal. */
 export class AbortError extends IdeaBoardError {
   override readonly key = 'aborted';
   declare readonly operation: OperationName;

@@ -11,9 +11,9 @@ import type { WebhookEvent } from './verify-webhook.ts';
 /** The type of an event of a board. */
 export type EventType = Exclude<EventBody['type'], 'webhook.test'>;
 
-/** The query of a list of events. */
+/** The query parameters of a list of events. */
 export interface EventsQuery extends Omit<ListEventsQuery, 'types'> {
-  /** Only these types of events. By default, all types except `idea.voted`. */
+  /** The types of the returned events. By default, these are all types except `idea.voted`. */
   types?: readonly EventType[] | undefined;
 }
 
@@ -24,12 +24,12 @@ export interface FollowOptions extends CallOptions {
    * skips all earlier events. By default, the iteration starts with the oldest event that the server has.
    */
   after?: string | undefined;
-  /** Only these types of events. By default, all types except `idea.voted`. */
+  /** The types of the returned events. By default, these are all types except `idea.voted`. */
   types?: readonly EventType[] | undefined;
   /**
    * The iteration calls this function with a new cursor after your loop has handled an event. While there are no
-   * events, it calls this function about once an hour. Save the cursor to continue from it later. The iteration waits
-   * for the returned promise.
+   * events, the iteration calls this function about once an hour. Save the cursor to continue from it later. The
+   * iteration waits for the promise that this function returns.
    */
   onCursor?: ((cursor: string) => unknown) | undefined;
 }
@@ -40,27 +40,27 @@ export type FollowedEvent = WebhookEvent & {
   cursor: string;
 };
 
-/** The maximum page size, so that many events need few requests. */
+/** The maximum page size that the server accepts. Larger pages need fewer requests. */
 const pageSize = 100;
 /**
- * The longest wait that the server accepts, in seconds. A wait also ends `marginSeconds` before the timeout of the
- * client.
+ * The longest wait for events that the server accepts, in seconds. A wait also ends `marginSeconds` before the client's
+ * timeout.
  */
 const longestWaitSeconds = 55;
 const marginSeconds = 5;
 /**
  * The minimum time between two requests, unless the server already has more events. One request a second uses half of
- * the default read limit.
+ * the default rate limit for reads.
  */
 const pauseMs = 1_000;
 /**
- * The first and the longest delay before another call, if a call failed with all its retries. Each delay is twice as
- * long as the previous delay.
+ * The first and the longest delay after a call has failed with all its retries. The client then repeats the call. Each
+ * delay is twice as long as the previous delay.
  */
 const firstDelayMs = 1_000;
 const longestDelayMs = 30_000;
 
-/** The events of a board. */
+/** Lists and follows the events of a board. */
 export class Events {
   readonly #caller: Caller;
 
@@ -104,7 +104,7 @@ export class Events {
       for (const listed of page.data) {
         if (signal?.aborted) throw abortError(signal, { operation: 'listEvents', attempts: 0 });
         yield followed(listed);
-        // The caller's loop asks for the next event only after it has handled this event.
+        // This line runs after the caller's loop has handled the event, when the loop asks for the next event.
         await moveTo(listed.cursor);
       }
       await moveTo(page.next_cursor);
@@ -112,7 +112,10 @@ export class Events {
     }
   }
 
-  /** Reads a page. Repeats the call until it succeeds, or until it fails with an error that a retry cannot fix. */
+  /**
+   * Reads a page of events. Repeats a failed call until it succeeds, or until it fails with an error that a retry
+   * cannot fix.
+   */
   async #nextPage(query: EventsQuery, options: CallOptions): Promise<EventList> {
     const { random, sleep } = this.#caller.environment;
     for (let failures = 0; ; failures += 1) {

@@ -3,8 +3,8 @@ import type { RateLimit } from './rate-limit.ts';
 
 /**
  * Functions that observe a client, for example for logs. A hook cannot change a call, and never receives the token or
- * the body of a request. If a hook throws an error, the client only logs the error, because the error must not fail a
- * completed write.
+ * the body of a request. If a hook throws an error, the client only logs the error. A failed hook must not make a
+ * completed write fail.
  */
 export interface Hooks {
   /** The client calls this before each request. */
@@ -19,7 +19,7 @@ export interface RequestEvent {
   operation: OperationName;
   method: string;
   url: string;
-  /** Which attempt of the call this request is: 1 for the first request, 2 for the first retry. */
+  /** The number of this request within its call: 1 for the first request, 2 for the first retry. */
   attempt: number;
   idempotencyKey: string | undefined;
 }

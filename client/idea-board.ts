@@ -40,8 +40,8 @@ export class IdeaBoard {
   }
 
   /**
-   * Returns a client with the changed options. All other options keep their values. Both clients share the budget of
-   * retries, and also the cache unless the option `cache` changes.
+   * Returns a new client with the changed options. All other options keep their values. The new client shares the retry
+   * budget with this client. It also shares the cache, unless `changes` contains the option `cache`.
    */
   withOptions(changes: Partial<IdeaBoardOptions>): IdeaBoard {
     const caller = this.#caller.withOptions(changes);

@@ -43,8 +43,8 @@ export class Ideas {
 
   /**
    * Lists the published ideas, newest first by default. With `moderation_state: 'pending'`, lists the ideas that await
-   * approval. With `ids`, lists exactly these ideas. Await the list for one page, or iterate over it for all ideas.
-   * With an `etag`, gets only one page.
+   * approval. With `ids`, lists exactly these ideas. Await the list for one page, or iterate over it for all ideas. A
+   * call with the option `etag` gets only one page.
    */
   list(query: ListIdeasQuery | undefined, options: ConditionalOptions): Call<IdeaList | NotModified>;
   list(query?: ListIdeasQuery, options?: CallOptions): List<Idea, IdeaList>;
@@ -73,25 +73,25 @@ export class Ideas {
 
   /**
    * Creates an idea. On a board with pre-moderation the idea is pending approval, unless the token may moderate. With
-   * `on_similar: 'reject'`, the call fails with `similar_ideas` if the board has a near-duplicate.
+   * `on_similar: 'reject'`, the call fails with the error `similar_ideas` if the board has a near-duplicate.
    */
   create(idea: IdeaInput, { on_similar, ...options }: WriteOptions & CreateIdeaQuery = {}): Call<Idea> {
     return this.#caller.call('createIdea', { query: { on_similar }, body: idea }, options);
   }
 
   /**
-   * Edits the title or the body of an idea. The author can edit an idea for 15 minutes, and a token with the `moderate`
-   * grant at any time. With `if_updated_at`, the edit fails with `idea_changed` if the idea has changed since that
-   * time.
+   * Edits the title or the body of an idea. The author can edit an idea within 15 minutes of its creation. A token with
+   * the `moderate` grant can edit it at any time. With `if_updated_at`, the edit fails with `idea_changed` if the idea
+   * has changed since that time.
    */
   edit(id: number, edit: IdeaEdit, options?: CallOptions): Call<Idea> {
     return this.#caller.call('editIdea', { params: { id }, body: edit }, options);
   }
 
   /**
-   * Deletes an idea with its comments and votes. The author can delete an idea for 15 minutes if nobody else has voted
-   * or commented. A token with the `moderate` grant can delete it at any time. A repeated deletion fails with
-   * `not_found`.
+   * Deletes an idea with its comments and votes. The author can delete an idea within 15 minutes of its creation if
+   * nobody else has voted or commented. A token with the `moderate` grant can delete it at any time. A repeated
+   * deletion fails with `not_found`.
    */
   delete(id: number, query: DeleteIdeaQuery = {}, options?: CallOptions): Call<Deletion> {
     return this.#caller.call('deleteIdea', { params: { id }, query }, options);
@@ -102,7 +102,10 @@ export class Ideas {
     return this.#caller.call('voteIdea', { params: { id }, body: vote }, options);
   }
 
-  /** Lists the votes on an idea, newest first. The token needs the `moderate` grant. With an `etag`, gets only one page. */
+  /**
+   * Lists the votes on an idea, newest first. The token needs the `moderate` grant. A call with the option `etag` gets
+   * only one page.
+   */
   votes(id: number, query: ListVotesQuery | undefined, options: ConditionalOptions): Call<VoteList | NotModified>;
   votes(id: number, query?: ListVotesQuery, options?: CallOptions): List<Vote, VoteList>;
   votes(
@@ -119,7 +122,7 @@ export class Ideas {
     return this.#caller.call('commentOnIdea', { params: { id }, body: comment }, options);
   }
 
-  /** Lists the comments on an idea, oldest first. With an `etag`, gets only one page. */
+  /** Lists the comments on an idea, oldest first. A call with the option `etag` gets only one page. */
   comments(
     id: number,
     query: ListCommentsQuery | undefined,
@@ -137,16 +140,17 @@ export class Ideas {
   }
 
   /**
-   * Edits the text of a comment. The author can edit a comment for 15 minutes, and a token with the `moderate` grant at
-   * any time. With `if_updated_at`, the edit fails with `comment_changed` if the comment has changed since that time.
+   * Edits the text of a comment. The author can edit a comment within 15 minutes of its creation. A token with the
+   * `moderate` grant can edit it at any time. With `if_updated_at`, the edit fails with `comment_changed` if the
+   * comment has changed since that time.
    */
   editComment(id: number, commentId: number, edit: CommentEdit, options?: CallOptions): Call<Comment> {
     return this.#caller.call('editComment', { params: { id, commentId }, body: edit }, options);
   }
 
   /**
-   * Deletes a comment. The author can delete a comment for 15 minutes, and a token with the `moderate` grant at any
-   * time. A repeated deletion fails with `not_found`.
+   * Deletes a comment. The author can delete a comment within 15 minutes of its creation. A token with the `moderate`
+   * grant can delete it at any time. A repeated deletion fails with `not_found`.
    */
   deleteComment(id: number, commentId: number, query: DeleteCommentQuery = {}, options?: CallOptions): Call<Deletion> {
     return this.#caller.call('deleteComment', { params: { id, commentId }, query }, options);

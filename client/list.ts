@@ -7,7 +7,7 @@ export interface PageOf<Item> {
   next_cursor: string | null;
 }
 
-/** The pagination fields of a query. The list changes only these fields. */
+/** The pagination fields of a query. The class `List` changes only these fields of the query. */
 interface Position {
   page?: number | undefined;
   per_page?: number | undefined;
@@ -21,8 +21,8 @@ interface Position {
 const largestPage = 100;
 
 /**
- * A list of entries. It sends its first request when you use it. Await the list for one page. To get all entries,
- * iterate over the list with `for await`: it requests the pages one by one as needed.
+ * A list of entries. It sends its first request when you await it or iterate over it. Await the list for one page. To
+ * get all entries, iterate over the list with `for await`: it requests the pages one by one as needed.
  */
 export class List<Item, Page extends PageOf<Item>> implements Promise<Page>, AsyncIterable<Item> {
   readonly [Symbol.toStringTag] = 'List';

@@ -43,11 +43,11 @@ export class Log {
     try {
       this.#logger[level](`[idea-board] ${message}`);
     } catch {
-      // Ignores an error of the logger, because it must not fail the call.
+      // Ignores an error of the logger, because a failed log message must not make the call fail.
     }
   }
 
-  /** Logs the first response of each operation that announces a deprecation (RFC 9745). */
+  /** Logs a warning for the first response that announces the deprecation of its operation (RFC 9745). */
   warnOfDeprecation(operation: string, headers: Headers) {
     const deprecation = headers.get('deprecation');
     if (deprecation === null || this.#deprecated.has(operation)) return;

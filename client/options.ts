@@ -9,7 +9,7 @@ export interface IdeaBoardOptions extends Limits {
   baseUrl: string;
   /** An API token of the form `ib_<id>_<secret>`. */
   token: string;
-  /** The slug of the board. If the token has several boards, set the board here or in each call. */
+  /** The slug of the board. If the token gives access to several boards, set the board here or in each call. */
   board?: string | undefined;
   /** Additional headers of every request, for example for a proxy. */
   headers?: HeadersInput | undefined;
@@ -103,7 +103,7 @@ export interface RequestParts {
   body: unknown;
 }
 
-/** Returns the parts of a request that do not match the contract. */
+/** Returns a validation issue for each part of a request that does not match the contract. */
 export type RequestValidator = (operation: OperationId, request: RequestParts) => readonly ValidationIssue[];
 
 /** A request to an operation that this version of the package may not know. */

@@ -13,8 +13,8 @@ export interface RateLimit {
 }
 
 /**
- * Reads the rate limit headers. Returns undefined if a header is missing, or if the browser does not let the page read
- * it.
+ * Reads the rate limit headers. Returns undefined if a header is missing, or if the browser hides the header from the
+ * page.
  */
 export function readRateLimit(headers: Headers): RateLimit | undefined {
   const [limit, remaining, resetSeconds] = ['limit', 'remaining', 'reset'].map(name =>
@@ -25,14 +25,14 @@ export function readRateLimit(headers: Headers): RateLimit | undefined {
   return { bucket, limit, remaining, resetSeconds };
 }
 
-/** Reads the Retry-After header, which has seconds or a date. Returns milliseconds. */
+/** Reads the Retry-After header, whose value is a number of seconds or a date. Returns the delay in milliseconds. */
 export function readRetryAfter(headers: Headers): number | undefined {
   const value = headers.get('retry-after');
   if (value === null) return undefined;
   const seconds = wholeNumber(value);
   if (seconds !== undefined) return seconds * 1000;
   const until = Date.parse(value);
-  // Uses the server's clock if the response shows its Date header, because the local clock may be minutes off.
+  // If the response has a readable Date header, uses the server's clock, because the local clock may be minutes off.
   const now = Date.parse(headers.get('date') ?? '') || Date.now();
   return Number.isNaN(until) ? undefined : Math.max(0, until - now);
 }

@@ -143,13 +143,14 @@ function idIssues(params: RequestParts['params']): ValidationIssue[] {
     }));
 }
 
-/** Sets headers. Returns an issue if a header is invalid. */
+/** Sets the given headers. Returns an issue if a header is invalid. */
 function putHeaders(headers: Headers, some: HeadersInput | undefined): ValidationIssue[] {
   try {
     for (const [name, value] of new Headers(some)) headers.set(name, value);
     return [];
   } catch {
-    // The issue does not have the runtime's message. That message contains the value, which may be a secret.
+    // The issue does not quote the runtime's error message. That message contains the header's value, which may be a
+    // secret.
     return [{ path: ['headers'], code: 'invalid_header', message: 'A name or a value is invalid' }];
   }
 }

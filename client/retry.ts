@@ -4,7 +4,7 @@ import type { PreparedRequest } from './request.ts';
 
 /**
  * The first and the longest delay if the response has no Retry-After header. Each delay is twice as long as the
- * previous delay. Each delay is then shortened by a random time, by half at most.
+ * previous delay. The client then shortens each delay by a random time, which is at most half of the delay.
  */
 const firstBackoffMs = 500;
 const longestBackoffMs = 8_000;
@@ -24,15 +24,15 @@ export interface RetryContext {
 }
 
 /**
- * Returns the delay before the retry, in milliseconds. Returns undefined if there must be no retry, and `budget spent`
- * if only the budget prevents the retry.
+ * Returns the delay before the retry, in milliseconds. Returns undefined if the client must not retry the request.
+ * Returns `budget spent` if only the spent retry budget prevents the retry.
  */
 export function retryDelayMs(error: IdeaBoardError, context: RetryContext): number | 'budget spent' | undefined {
   const { limits, budget, request, leftMs, random } = context;
   const reason = retryReason(error);
   if (!reason || error.attempts > limits.maxRetries) return undefined;
-  // `refused` means that the server has not executed the request. After `failed`, the server may have executed the
-  // request, so the client retries only a repeatable request.
+  // The reason `refused` means that the server has not executed the request. After the reason `failed`, the server may
+  // have executed the request, so the client retries only a repeatable request.
   if (reason === 'failed' && !request.isRepeatable) return undefined;
   const delayMs = error.retryAfterMs
     ? error.retryAfterMs + random() * jitterMs
@@ -49,7 +49,7 @@ export function isTransient(error: IdeaBoardError): boolean {
 
 function retryReason({ key, status }: IdeaBoardError): 'refused' | 'failed' | undefined {
   if (status === 429 || key === 'idempotency_key_in_use') return 'refused';
-  // Includes 502 and 504, because a gateway answers with them if it cannot reach the server.
+  // Includes 502 and 504, because a gateway answers with these statuses if it cannot reach the server.
   if (status === 500 || status === 502 || status === 503 || status === 504) return 'failed';
   return key === 'connection_failed' || key === 'timed_out' ? 'failed' : undefined;
 }
@@ -59,8 +59,8 @@ function backoffMs(attempts: number, longestMs: number): number {
 }
 
 /**
- * Limits a client's retries after failures: at most ten, and one more for every ten answers with a status below 500.
- * Otherwise the retries of all clients could keep an overloaded server down.
+ * Limits a client's retries after failures. The budget holds at most ten retries. Each answer with a status below 500
+ * adds a tenth of a retry. Without this limit, the retries of all clients could keep an overloaded server down.
  */
 export class RetryBudget {
   /** The remaining budget in tenths of a retry. */

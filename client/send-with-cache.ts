@@ -4,7 +4,7 @@ import type { PreparedRequest } from './request.ts';
 
 /**
  * Sends a read with the ETag of its cached response. If the server answers that the response is still current, returns
- * the cached response. An error of the cache must not fail the read.
+ * the cached response. An error of the cache must not make the read fail.
  */
 export async function sendWithCache(
   cache: ResponseCache,

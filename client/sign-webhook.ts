@@ -22,8 +22,8 @@ export interface SignedWebhook {
  * await fetch(receiverUrl, { method: 'POST', ...(await signWebhook(event, secret)) });
  * ```
  *
- * With several secrets, as during a rotation, the webhook has several signatures. If the event is a text, signs exactly
- * this text.
+ * With several secrets, as during a rotation, the webhook has several signatures. If `event` is a string, the function
+ * signs exactly this string.
  */
 export async function signWebhook(
   event: EventBody | { type: string } | string,

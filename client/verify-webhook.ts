@@ -9,7 +9,9 @@ export type WebhookEvent = Identified<EventBody> | UnknownWebhookEvent;
 type Identified<Body> = Body extends unknown ? Body & WebhookId : never;
 
 interface WebhookId {
-  /** The id from the header `webhook-id`. It is the same at every retry, so that a receiver can skip duplicates. */
+  /**
+   * The id from the header `webhook-id`. The id stays the same at every retry, so that a receiver can skip duplicates.
+   */
   id: string;
 }
 
@@ -38,10 +40,9 @@ const defaultToleranceSeconds = 300;
 
 /**
  * Verifies a webhook according to Standard Webhooks and returns its event. Pass the unparsed body, because the
- * signature covers its bytes. Pass both secrets during a rotation.
- *
- * Throws a WebhookVerificationError whose `key` names the reason. Throws a ConfigurationError if the secret is missing
- * or invalid: then your program is wrong, and not the webhook.
+ * signature covers its bytes. During a rotation, pass both the new and the previous secret. Throws a
+ * WebhookVerificationError whose `key` names the reason. Throws a ConfigurationError if the secret is missing or
+ * invalid. The fault is then in your program, and not in the webhook.
  */
 export async function verifyWebhook(
   payload: string | Uint8Array | ArrayBuffer,

@@ -1,4 +1,4 @@
-/** The version in package.json. */
+/** This version must be equal to the version in package.json. */
 const version = '1.1.0';
 
 /**
@@ -7,6 +7,7 @@ const version = '1.1.0';
  */
 export function userAgent(): string | undefined {
   const { navigator } = globalThis as { navigator?: { userAgent?: string } };
-  // Node, Deno, Bun and edge workers name themselves in their User-Agent. All browsers begin with "Mozilla/".
+  // Node, Deno, Bun and edge workers name themselves in their User-Agent. The User-Agent of every browser begins with
+  // "Mozilla/".
   return navigator?.userAgent?.startsWith('Mozilla/') ? undefined : `idea-board-client/${version}`;
 }

@@ -9,8 +9,8 @@ export type SigningKey = Awaited<ReturnType<typeof crypto.subtle.importKey>>;
 const secretPrefix = 'whsec_';
 
 /**
- * Imports the secrets of a webhook as keys. Throws a ConfigurationError if a secret is missing or invalid, because then
- * the configuration of the receiver is wrong, and not the webhook.
+ * Imports the secrets of a webhook as keys. Throws a ConfigurationError if a secret is missing or invalid. The fault is
+ * then in the receiver's configuration, and not in the webhook.
  */
 export function importKeys(secret: WebhookSecret | undefined, usage: 'sign' | 'verify'): Promise<SigningKey[]> {
   const secrets = [secret].flat();

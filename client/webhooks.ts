@@ -26,8 +26,8 @@ export class Webhooks {
   }
 
   /**
-   * Lists the webhooks of the board, newest first. Await the list for one page, or iterate over it for all webhooks.
-   * With an `etag`, gets only one page.
+   * Lists the webhooks of the board, newest first. Await the list for one page, or iterate over it for all webhooks. A
+   * call with the option `etag` gets only one page.
    */
   list(query: ListWebhooksQuery | undefined, options: ConditionalOptions): Call<WebhookList | NotModified>;
   list(query?: ListWebhooksQuery, options?: CallOptions): List<Webhook, WebhookList>;
@@ -47,8 +47,8 @@ export class Webhooks {
   }
 
   /**
-   * Creates a webhook. The server shows its secret only once: save it. If the client had to repeat the request, the
-   * secret can be null. Then rotate it.
+   * Creates a webhook. Save its secret, because the server shows the secret only once. If the client had to repeat the
+   * request, the secret can be null. In this case, rotate the secret.
    */
   create(webhook: WebhookInput, options?: WriteOptions): Call<WebhookWithSecret> {
     return this.#caller.call('createWebhook', { body: webhook }, options);
@@ -68,8 +68,9 @@ export class Webhooks {
   }
 
   /**
-   * Replaces the secret of a webhook. The previous secret also signs for 24 hours, or for `overlap_hours`. If the client
-   * had to repeat the request, the new secret can be null. Then rotate it again.
+   * Replaces the secret of a webhook. For the next 24 hours, or for `overlap_hours`, the server also signs with the
+   * previous secret. If the client had to repeat the request, the new secret can be null. In this case, rotate the
+   * secret again.
    */
   rotateSecret(
     webhookId: number,
@@ -86,7 +87,7 @@ export class Webhooks {
     return this.#caller.call('testWebhook', { params: { webhookId } }, options);
   }
 
-  /** Lists the deliveries of a webhook, newest first. With an `etag`, gets only one page. */
+  /** Lists the deliveries of a webhook, newest first. A call with the option `etag` gets only one page. */
   deliveries(
     webhookId: number,
     query: ListWebhookDeliveriesQuery | undefined,
@@ -107,7 +108,7 @@ export class Webhooks {
     return 'etag' in options ? read(query) : new List(read, query);
   }
 
-  /** Sends a delivery again, in any state. The delivery keeps its `webhook-id`. */
+  /** Sends a delivery again. The delivery can have any state, and keeps its `webhook-id`. */
   redeliver(webhookId: number, deliveryId: number, options?: WriteOptions): Call<WebhookDelivery> {
     return this.#caller.call('redeliverWebhookDelivery', { params: { webhookId, deliveryId } }, options);
   }

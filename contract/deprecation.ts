@@ -3,7 +3,7 @@
  * remove it.
  */
 export interface Deprecation {
-  /** The day when clients should begin to use something else, such as `2026-11-23`. It may be in the future. */
+  /** The day when clients should begin to use the replacement, such as `2026-11-23`. It may be in the future. */
   since: string;
   /** The day when the server may stop serving the operation. Undefined if the day is not known yet. */
   sunset?: string;

@@ -124,7 +124,7 @@ const GrantedBoards = z
     ],
   });
 
-/** The additional information about an error in `details`, by error key. It helps a client to correct its request. */
+/** The schemas of `details`, by error key. The details help a client to correct its request. */
 export const errorDetails = {
   board_required: GrantedBoards,
   board_not_granted: GrantedBoards,
@@ -209,7 +209,7 @@ export const errorDetails = {
     }),
 } as const satisfies { readonly [K in ErrorKey]?: z.ZodObject };
 
-/** The type of an error's `details`. Undefined for keys whose errors have none. */
+/** The type of an error's `details`. It is undefined for error keys without details. */
 export type DetailsOf<K extends ErrorKey> = K extends keyof typeof errorDetails
   ? z.infer<(typeof errorDetails)[K]>
   : undefined;
@@ -332,14 +332,17 @@ export type ErrorResponses<K extends ErrorKey> = {
   [S in ErrorStatus<K>]: z.ZodType<ErrorBody<KeysOfStatus<K, S>>, ErrorBody<KeysOfStatus<K, S>>>;
 };
 
-/** Returns the error response schemas of an endpoint that can answer with these keys, one for each HTTP status. */
+/**
+ * Returns the error response schemas of an endpoint that can answer with these error keys. There is one schema for each
+ * HTTP status.
+ */
 export function raises<const K extends ErrorKey>(...keys: K[]): ErrorResponses<K> {
   return raisesWithin({ envelope: {}, error: {} }, ...keys) as ErrorResponses<K>;
 }
 
 /**
- * Returns the same schemas as raises(), but with more fields in the error bodies: beside the field `error` and inside
- * it.
+ * Returns schemas like raises(), but with more fields: `more.envelope` lists fields beside the field `error`, and
+ * `more.error` lists fields inside it.
  */
 export function raisesWithin(
   more: { envelope: z.ZodRawShape; error: z.ZodRawShape },
@@ -368,7 +371,7 @@ function errorBody(keys: ErrorKey[], inEnvelope: z.ZodRawShape, inError: z.ZodRa
   });
 }
 
-/** Returns the error keys of a response schema. A response without an error has none. */
+/** Returns the error keys of a response schema. The list is empty for a response without an error. */
 export function keysIn(response: unknown): ErrorKey[] {
   const error: unknown = response instanceof z.ZodObject ? response.shape.error : undefined;
   return error instanceof z.ZodObject ? (error.shape.key as z.ZodEnum<Record<ErrorKey, ErrorKey>>).options : [];

@@ -96,7 +96,9 @@ const duplicate = {
   url: 'https://ideas.example.com/b/web-app/ideas/57',
 } satisfies Idea;
 
-/** The two ideas of all examples: one idea at several times, and a duplicate that is merged into it. */
+/**
+ * The two ideas that all examples show: one idea in several versions, and a duplicate that is merged into this idea.
+ */
 export const ideaExamples = {
   created,
   pending: { ...created, moderation_state: 'pending' },

@@ -20,8 +20,8 @@ export const PathId = z
   .meta({ openapi: { type: 'integer', format: 'int64', minimum: 1 } });
 
 /**
- * A schema for an id in a body. Language models often send numbers as text, so it also accepts digits, like an id in a
- * path. The OpenAPI document keeps the type integer, so that generated clients keep the type number.
+ * A schema for an id in a body. Language models often send numbers as text, so the schema also accepts a string of
+ * digits. The OpenAPI document keeps the type integer, so that generated clients keep the type number.
  */
 export const BodyId = z
   .unknown()

@@ -9,16 +9,16 @@ export type Bucket = keyof typeof buckets;
 export const maxBodyBytes = 64 * 1024;
 
 /**
- * The maximum numbers of tags, statuses and other things that one response lists completely. With these maximum
- * numbers, no response of a tool with default arguments has more than 100,000 characters
- * (test/mcp/answer-size.test.ts). A board that already has more keeps its data.
+ * These maximum numbers limit tags, statuses and other entries that one response lists completely. They keep each
+ * response of a tool with default arguments within 100,000 characters (test/mcp/answer-size.test.ts). A board that
+ * already exceeds a maximum keeps its data.
  */
 export const maxTagsOfIdea = 10;
 export const maxTagsOfBoard = 200;
 export const maxStatusesOfBoard = 50;
 export const maxBoardsOfToken = 100;
 
-/** The maximum number of networks that a token can be limited to. */
+/** The maximum number of IP networks that the list of a token's allowed networks can contain. */
 export const maxNetworksOfToken = 20;
 
 /** The maximum number of ideas that one request can read by their ids. */
@@ -28,8 +28,8 @@ export const maxIdsOfRequest = 100;
 export const keptEventDays = 30;
 
 /**
- * The maximum number of seconds that a request can wait for events, and the maximum number of waiting requests of a
- * token.
+ * The maximum number of seconds that a request can wait for events. The second constant is the maximum number of such
+ * requests of one token at a time.
  */
 export const maxWaitSeconds = 55;
 export const maxWaitsOfToken = 2;
@@ -41,8 +41,8 @@ export const maxWebhooks = 100;
 export const maxPendingCounted = 1_000;
 
 /**
- * After a rotation, the previous secret of a webhook also signs for this number of hours. Clients may choose another
- * number, up to the maximum.
+ * After a rotation, the server also signs with the webhook's previous secret for this number of hours. Clients may
+ * choose another number, up to the maximum.
  */
 export const defaultOverlapHours = 24;
 export const maxOverlapHours = 24 * 30;

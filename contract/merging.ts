@@ -11,7 +11,7 @@ const metadata = {
   bucket: 'apitoken:write',
 } as const;
 
-/** The path parameters of the duplicate idea in the examples. */
+/** The path parameters of the routes for merging. The example is the id of the duplicate idea. */
 const SourcePath = { id: PathId.meta({ description: 'The id of the idea.', examples: [ideaExamples.merged.id] }) };
 
 export const Merge = z

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { word } from './text.ts';
 
-/** A schema for a whole number that a query string has as digits. */
+/** A schema for a whole number in a query string, which contains the number as digits. */
 export function queryInteger(min: number, max: number) {
   return z
     .union([z.int(), z.string().regex(/^[0-9]+$/, 'Must be a whole number')])
@@ -40,7 +40,7 @@ export const pagination = {
     .describe('The `next_cursor` of the previous page. Repeat the other parameters.'),
 };
 
-/** Extends the schema of a query so that it refuses both page and cursor in one request. */
+/** Extends the schema of a query so that it refuses a request with both `page` and `cursor`. */
 export function onePlace<T extends z.ZodType<{ page?: unknown; cursor?: unknown }>>(query: T) {
   return query.refine(({ page, cursor }) => page === undefined || cursor === undefined, {
     error: 'Give either page or cursor, not both',
@@ -48,7 +48,10 @@ export function onePlace<T extends z.ZodType<{ page?: unknown; cursor?: unknown 
   });
 }
 
-/** A schema for one page of a list. It has no total, because the database would have to scan all rows to count them. */
+/**
+ * A schema for one page of a list. The page does not contain the total number of entries, because the database would
+ * have to scan all rows to count them.
+ */
 export function listOf<T extends z.ZodType>(entry: T, title: string, description: string, example: unknown) {
   return z
     .object({

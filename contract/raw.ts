@@ -14,7 +14,8 @@ export interface RawClientOptions {
 
 /**
  * A thin ts-rest client: one function for each operation, including the probes. Each function sends one request and
- * returns the response, typed by its status. It does not retry, and does not throw for an error response.
+ * returns the response, typed by its status. A function never retries a request, and does not throw for an error
+ * response.
  *
  * ```ts
  * const client = createClient({ baseUrl: 'http://localhost:3000', token: process.env.IDEA_BOARD_TOKEN ?? '' });
@@ -42,8 +43,8 @@ interface ClientArgs {
 export type RawClient = InitClientReturn<typeof operations, ClientArgs>;
 
 /**
- * Adds the `board` parameter to a URL. The probes and the token endpoint do not get it, because they reject unknown
- * parameters.
+ * Adds the `board` parameter to a URL. URLs of the probes and of the token endpoint stay unchanged, because these
+ * endpoints reject unknown parameters.
  */
 function onBoard({ path, route }: ApiFetcherArgs, board: string): string {
   const url = new URL(path);

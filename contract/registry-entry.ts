@@ -3,7 +3,7 @@ import { useTools } from './tools.ts';
 
 /**
  * The entry for the official MCP registry (server.json, https://modelcontextprotocol.io/registry). Everybody hosts
- * their own server, so the entry has a template of the URL. The registry accepts only URLs with https. It compares the
+ * their own server, so the entry has a URL template. The registry accepts only URLs with https. It also compares the
  * namespace in the entry's name with the GitHub account or the domain of the publisher.
  */
 export const registryEntry = {

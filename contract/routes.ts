@@ -15,7 +15,7 @@ export type Route = AppRoute;
 /** Marks a request or a response that has no body. */
 export const noBody: ReturnType<typeof c.noBody> = c.noBody();
 
-/** A route as a tool of POST /api/v1/mcp. The tool's arguments are the route's parameters and body fields. */
+/** Describes a route as a tool of POST /api/v1/mcp. The tool's arguments are the route's parameters and body fields. */
 export interface ToolMetadata {
   name: string;
   /** The name of the tool that clients show to people. */
@@ -27,14 +27,14 @@ export interface ToolMetadata {
   description: string;
   /**
    * The names of the result fields that the tool's output schema describes, at any depth. The result may have further
-   * fields. If undefined, the output schema describes all fields.
+   * fields. Without this property, the output schema describes all fields.
    */
   resultFields?: readonly string[];
   /** Whether the tool undoes or replaces the work of other people. If so, a client should ask the user first. */
   isDestructive: boolean;
   /** Whether a repeated call has no further effect. */
   isIdempotent: boolean;
-  /** The default values of arguments that differ from the default values of the REST request. */
+  /** The default values of the tool's arguments, where they differ from the default values of the REST request. */
   defaults?: Readonly<Record<string, unknown>>;
 }
 
@@ -55,16 +55,18 @@ export type RouteMetadata = {
   | { auth: 'none' /** Whether requests count against the rate limit of their IP address. */; isLimitedPerIp: boolean }
   /**
    * The route accepts a token with any grant, or an OAuth access token. The server checks each tool call like a REST
-   * request to the route of the same operation.
+   * request to the route of the called operation.
    */
   | { auth: 'tools' }
-  /** The route accepts a token with any grant. Its requests do not count against the rate limits of the token. */
+  /**
+   * The route accepts a token with any grant. Requests to this route do not count against the rate limits of the token.
+   */
   | ({ auth: 'token' } & Uses)
   | ({
       auth: 'board';
       grant: Grant;
       bucket: Bucket;
-      /** The query parameters that need a higher grant, always or with certain values. */
+      /** The query parameters that need a higher grant than the route, either always or only with certain values. */
       grantByQuery?: GrantByQuery;
       /** The capability that the token needs besides the grant. */
       capability?: Capability;

@@ -23,7 +23,10 @@ export const StatusKey = word(50).meta({ examples: ['planned'] });
 
 const isOpen = { is_hidden: false, allow_votes: true, allow_comments: true };
 
-/** The statuses of the example board. Decided ideas accept no more votes, and archived ideas are hidden. */
+/**
+ * The statuses of the example board. Completed, declined and archived ideas accept no more votes, and archived ideas
+ * are hidden.
+ */
 export const statusExamples = [
   { key: 'open', category: 'inbox', label: 'Open', ...isOpen },
   { key: 'planned', category: 'planned', label: 'Planned', ...isOpen },

@@ -6,14 +6,14 @@ const storable = (value: string) => value.isWellFormed() && !value.includes('\0'
 const length = (value: string) => [...value].length;
 
 /**
- * A schema for text of min to max code points after trimming. JSON Schema and PostgreSQL also count code points. It
- * converts vertical tabs and form feeds to line breaks.
+ * A schema for text of min to max code points after trimming. JSON Schema and PostgreSQL also count code points. The
+ * schema converts vertical tabs and form feeds to line breaks.
  */
 export function text(min: number, max: number) {
   return bounded(z.string().overwrite(onLines).trim(), min, max);
 }
 
-/** A schema for text on one line. It converts line breaks and tabs to spaces before trimming. */
+/** A schema for text on one line. The schema converts line breaks and tabs to spaces before trimming. */
 export function line(min: number, max: number) {
   return bounded(z.string().overwrite(onOneLine).trim(), min, max);
 }
@@ -29,7 +29,7 @@ const onOneLine = (value: string) => withoutControl(value.replace(/\r\n|[\t\n\v\
 // biome-ignore lint/suspicious/noControlCharactersInRegex: withoutControl replaces these characters.
 const control = /[\u0001-\u0008\u000e-\u001f\u007f-\u0084\u0086-\u009f]/g;
 
-/** Replaces each control character by the replacement character, so that the length stays and no text becomes empty. */
+/** Replaces each control character by U+FFFD, so that the text keeps its length and never becomes empty. */
 const withoutControl = (value: string) => value.replace(control, '\ufffd');
 
 function bounded(string: z.ZodString, min: number, max: number) {
@@ -81,5 +81,8 @@ export const GivenTimestamp = z.iso
     examples: ['2026-03-14T09:26:53.589Z'],
   });
 
-/** A schema for text in a response that any user may have written. The mark warns clients that use language models. */
+/**
+ * A schema for response text that any user may have written. The mark `x-user-text` warns clients that use language
+ * models.
+ */
 export const userText = z.string().meta({ 'x-user-text': true });

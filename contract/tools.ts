@@ -55,7 +55,7 @@ const Answer = z
 /** An API error in the format of JSON-RPC. The field with the error key has the same path as in a REST response. */
 export interface JsonRpcError {
   jsonrpc: '2.0';
-  /** The id of the message. Null if the message could not be read, or has no valid id. */
+  /** The id of the message. It is null if the message could not be read, or has no valid id. */
   id: string | number | null;
   error: ErrorBody['error'] & {
     code: number;
@@ -89,7 +89,7 @@ const codes: Partial<Record<ErrorKey, number>> = {
   internal_error: -32_603,
 };
 
-/** Returns the JSON-RPC error code for an error key. The default is the general server error. */
+/** Returns the JSON-RPC error code for an error key. Most error keys have the code of a general server error. */
 export function jsonRpcCode(key: ErrorKey): number {
   return codes[key] ?? -32_000;
 }

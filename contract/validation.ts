@@ -10,7 +10,7 @@ export interface RequestParts {
   body: unknown;
 }
 
-/** A request after the conversions of the schemas, such as trimming. Without issues, the request is valid. */
+/** A request after the conversions of the schemas, such as trimming. If `issues` is empty, the request is valid. */
 export interface ParsedRequest extends RequestParts {
   issues: ValidationIssue[];
 }

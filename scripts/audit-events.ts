@@ -62,7 +62,7 @@ function meaningOf(schema: z.ZodType): string {
     throw new Error('A field of an event has no description');
   }
   const values = 'options' in schema ? (schema.options as string[]).map(value => `\`${value}\``) : [];
-  // Adds no list of values if the description already names every value.
+  // If the description already names every value, the document does not list the values again.
   if (values.length === 0 || values.every(value => description.includes(value))) return description;
   return `${description}: ${values.join(', ')}`;
 }

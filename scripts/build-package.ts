@@ -19,7 +19,8 @@ mkdirSync(dirname(dist), { recursive: true });
 // script keeps only the folder of this package.
 const tree = mkdtempSync(join(dirname(dist), '.build-'));
 try {
-  // Uses one thread. With several threads, each thread would check the shared imports again, which takes longer.
+  // Compiles with one thread. With several threads, each thread would check the shared imports again, which takes
+  // longer.
   execFileSync(process.execPath, [compiler, '-p', source, '--outDir', tree, '--singleThreaded'], { stdio: 'inherit' });
   // Files from an earlier build would otherwise be published with the new build.
   rmSync(dist, { recursive: true, force: true });

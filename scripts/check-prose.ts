@@ -76,7 +76,8 @@ for (const problem of problems) console.error(problem);
 if (problems.length > 0) process.exitCode = 1;
 
 /**
- * Yields the prose of a file: the text of a document without its code, or the comments and longer strings of a program.
+ * Yields the prose of a file. The prose of a document is its text without code. The prose of a program is its comments
+ * and longer strings.
  */
 function* proseOf(file: string, content: string) {
   let isComment = false;

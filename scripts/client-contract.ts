@@ -101,7 +101,7 @@ function describeOperation(id: string, route: Route): JSONSchema {
   const operation = documented.find(({ operationId }) => operationId === id);
   if (!operation) throw new Error(`The OpenAPI document has no operation ${id}`);
   const { summary, parameters = [], requestBody, responses } = operation;
-  // Leaves out the parameter `board`, because it is an option of every call and of the client.
+  // Leaves out the parameter `board`, because it is an option of every call and of the client itself.
   const fields = parameters.filter(parameter => parameter.in === 'query' && parameter.name !== 'board');
   const query = {
     ...objectOf(
@@ -149,7 +149,7 @@ function schemaOf({ content }: MediaTypes): JSONSchema {
   return schema;
 }
 
-/** Returns the error keys that a route declares, in the order of the catalogue. */
+/** Returns the error keys that a route declares, in the order of the list in contract/errors.ts. */
 function errorKeysOf(route: Route): string[] {
   const declared = new Set(Object.values(route.responses).flatMap(keysIn));
   return (Object.keys(errors) as ErrorKey[]).filter(key => declared.has(key));

@@ -1,8 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 
 /**
- * Writes a generated file. With `--check`, fails instead if the stored file differs, and prints the command that
- * updates the stored file.
+ * Writes a generated file. With `--check`, the function does not write the file. Instead it fails if the stored file
+ * differs, and prints the command that updates the stored file.
  */
 export function writeGenerated(path: string, text: string, command: string) {
   const file = new URL(`../${path}`, import.meta.url);
@@ -23,8 +23,8 @@ export function markdownTable(head: readonly string[], rows: readonly (readonly 
 const marks = /(<!-- Written by [^>]* -->\n)[\s\S]*(<!-- End of the generated part -->\n)/;
 
 /**
- * Writes the generated part of a file between its two marks. With `--check`, it fails instead if the stored part
- * differs.
+ * Writes the generated part of a file between its two marks. With `--check`, the function fails instead if the stored
+ * part differs.
  */
 export function writeGeneratedPart(path: string, part: string, command: string) {
   const text = readFileSync(new URL(`../${path}`, import.meta.url), 'utf8');

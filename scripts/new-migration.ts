@@ -1,6 +1,6 @@
 /**
- * Creates the file of the next migration, without SQL: npm run migration:new add_a_column. --directory DIR selects an
- * extension's migrations.
+ * Creates the file of the next migration, with a header but without SQL: npm run migration:new add_a_column.
+ * --directory DIR selects an extension's migrations.
  */
 import { mkdir, rmdir, writeFile } from 'node:fs/promises';
 import { basename, join, relative, resolve } from 'node:path';
@@ -28,7 +28,7 @@ async function makeMigration(): Promise<string> {
   const stream = { name: directory === coreStream.directory ? 'core' : basename(directory), directory };
   await mkdir(directory, { recursive: true });
   return alone(directory, async () => {
-    // This call also fails if the files of the migrations are inconsistent.
+    // readStreams() fails if the existing migration files are inconsistent. Then no new file is created.
     const files = await readStreams([stream]);
     const path = join(directory, `${numberAt(files.length + 1)}_${name}.sql`);
     await writeFile(path, header, { flag: 'wx' });
@@ -45,7 +45,7 @@ function readArguments(): { directory: string; name: string } {
   return { directory: values.directory === undefined ? coreStream.directory : resolve(values.directory), name };
 }
 
-/** Runs work while no other process creates a migration. Otherwise two processes could choose the same number. */
+/** Runs `work` while no other process creates a migration. Otherwise two processes could choose the same number. */
 async function alone<T>(directory: string, work: () => Promise<T>): Promise<T> {
   const claim = join(directory, '.new-migration');
   await mkdir(claim).catch(error => {

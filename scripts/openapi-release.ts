@@ -1,6 +1,6 @@
 /**
- * Makes contract/openapi.json the released document. Later comparisons start from the released document. Before you run
- * this script, raise the version in contract/openapi/info.ts. The changes since the last release determine whether the
+ * Makes contract/openapi.json the released document, which later comparisons use as their base. Before you run this
+ * script, raise the version in contract/openapi/info.ts. The changes since the last release determine whether the
  * major, minor or patch version must increase.
  */
 import { readFileSync, writeFileSync } from 'node:fs';

@@ -52,7 +52,7 @@ export interface StoredIdea {
   sources: StoredIdea[];
   /**
    * The direct votes on this idea, by the id of the token. If other ideas were merged into this idea, a withdrawn vote
-   * stays as `none`. Otherwise the vote of the same token on a merged idea would count instead.
+   * stays in the map as `none`. Otherwise the vote of the same token on a merged idea would count instead.
    */
   votes: Map<number, StoredVote>;
   comments: Comment[];
@@ -72,7 +72,7 @@ export class BoardState {
 
   constructor(settings: Partial<Board>, baseUrl: string, emit: (event: BoardEvent) => void) {
     const example = contract.BoardDetails.parse(exampleOf(contract.BoardDetails));
-    // In the contract's example of a board, the time windows are over. The test board has no time windows, so it
+    // In the contract's example of a board, the time windows have ended. The test board has no time windows, so it
     // accepts ideas and votes.
     const windows = {
       submissions_open_at: null,
@@ -91,17 +91,17 @@ export class BoardState {
     return { board: this.board, statuses: this.statuses, tags: this.tags };
   }
 
-  /** Returns the ideas of a list: the approval queue, or the published ideas that are not merged. */
+  /** Returns either the ideas that await approval, or the published ideas that were not merged into another idea. */
   list({ isPending }: { isPending: boolean }): StoredIdea[] {
     return this.#ideas.filter(idea => idea.isPending === isPending && idea.mergedInto === undefined);
   }
 
-  /** Returns an idea that the token can see, or undefined. */
+  /** Returns the idea with this id if the token can see the idea. Otherwise returns undefined. */
   look(id: number, token: TestToken): StoredIdea | undefined {
     return this.#ideas.find(one => one.id === id && (!one.isPending || token.grant === 'moderate'));
   }
 
-  /** Finds an idea that the token can see. */
+  /** Returns the idea with this id. Throws a Refusal if the token cannot see the idea. */
   find(id: number, token: TestToken): StoredIdea {
     const idea = this.look(id, token);
     if (!idea) throw new Refusal('not_found');
@@ -127,14 +127,14 @@ export class BoardState {
     return this.similar(title).filter(({ idea }) => idea.id !== id);
   }
 
-  /** Finds an idea to change. Refuses the change on a frozen board. */
+  /** Finds an idea for a change. Refuses the change if the board is frozen. */
   findToChange(id: number, token: TestToken): StoredIdea {
     const idea = this.find(id, token);
     this.#refuseIf(this.board.is_frozen, 'board_frozen');
     return idea;
   }
 
-  /** Finds an idea to change that is neither pending nor merged. */
+  /** Finds an idea for a change. Refuses the change if the board is frozen, or if the idea is pending or merged. */
   findPublished(id: number, token: TestToken): StoredIdea {
     const idea = this.findToChange(id, token);
     checkPublished(idea);
@@ -230,7 +230,7 @@ export class BoardState {
 
   vote(id: number, value: contract.VoteValue, token: TestToken): StoredIdea {
     const idea = this.find(id, token);
-    // Refuses votes on a pending idea, although a moderator can see the idea.
+    // Refuses votes on a pending idea even from a moderator, who can see the idea.
     this.#refuseIf(idea.isPending || idea.mergedInto !== undefined, 'not_found');
     const { is_frozen, voting_open_at, voting_close_at } = this.board;
     this.#refuseIf(is_frozen, 'board_frozen');
@@ -351,7 +351,7 @@ export class BoardState {
     return { idea, target };
   }
 
-  /** Returns an idea as the token sees it. */
+  /** Returns an idea in the format of the API. The field `my_vote` is the vote of the given voter. */
   present(idea: StoredIdea, voterId: number): Idea {
     const { id, title, body, status, isPending, tags, author, mergedInto, comments, createdAt, updatedAt } = idea;
     return {
@@ -404,7 +404,10 @@ export class BoardState {
     if (condition) throw new Refusal(key);
   }
 
-  /** No idea has the same id as a comment, so that a test cannot mistake one for the other. */
+  /**
+   * Ideas and comments never have the same id. So a test that confuses the id of an idea with the id of a comment
+   * fails.
+   */
   #nextId(): number {
     this.#lastId += 1;
     return this.#lastId;
@@ -431,8 +434,8 @@ export function listVotesOf(idea: StoredIdea): { voterId: number; vote: Vote }[]
 }
 
 /**
- * Returns the vote that counts for the idea, for each token. A vote on the idea itself has precedence over votes on
- * merged ideas. Of several votes on merged ideas, the vote on the idea that was merged first counts.
+ * Returns one vote for each token: the vote that counts for the idea. A vote on the idea itself has precedence over
+ * votes on merged ideas. Of several votes on merged ideas, the vote on the idea that was merged first counts.
  */
 function votesOf(idea: StoredIdea): Map<number, StoredVote & { carriedFrom?: StoredIdea }> {
   const ofSources = [...idea.sources]
@@ -496,8 +499,8 @@ function isOver(time: string | null): boolean {
 }
 
 /**
- * The number of trigrams in both texts, divided by the number of trigrams in at least one of them. A word of three
- * letters has four trigrams.
+ * Returns the number of trigrams that both texts contain, divided by the number of different trigrams in the two texts.
+ * A word of three letters has four trigrams, because spaces are added around it.
  */
 function similarityOf(a: string, b: string): number {
   const [one, other] = [trigramsOf(a), trigramsOf(b)];

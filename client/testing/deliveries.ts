@@ -11,9 +11,9 @@ export interface Delivery {
 }
 
 interface Attempt {
-  /** Returns the URL and the secrets of the webhook when the attempt begins. */
+  /** Is called when the attempt begins. Returns the webhook's URL and secrets at that time. */
   target(): { url: string; secret: string[] };
-  /** Whether the delivery is still pending when the attempt begins. */
+  /** Is called when the attempt begins. Returns whether the delivery is still pending at that time. */
   isDue(): boolean;
   done(status: number | undefined, attemptedAt: Date): void;
 }
@@ -24,7 +24,7 @@ const timeoutMs = 10_000;
 export class Deliveries {
   readonly #finished: Delivery[] = [];
   readonly #closing = new AbortController();
-  /** The deliveries run one after the other, so that a receiver gets the events in their order. */
+  /** The deliveries run one after the other, so that a receiver gets the events in the order in which they happened. */
   #running: Promise<void> = Promise.resolve();
 
   /** Signs an event and sends it after the earlier events. */
@@ -39,7 +39,9 @@ export class Deliveries {
     });
   }
 
-  /** Waits until all delivery attempts so far have ended. Returns the attempts in their order. */
+  /**
+   * Waits for the end of all delivery attempts that have been requested so far. Returns these attempts, oldest first.
+   */
   async finished(): Promise<readonly Delivery[]> {
     await this.#running;
     return [...this.#finished];

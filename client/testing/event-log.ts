@@ -24,8 +24,8 @@ export class EventLog {
   }
 
   /**
-   * Lists the events after a cursor. If there are no such events and the query has `wait`, waits for an event until the
-   * signal aborts.
+   * Lists the events after a cursor. If there are no such events and the query has `wait`, waits until an event arrives
+   * or the signal aborts.
    */
   async list(query: Query, token: TestToken, signal: AbortSignal): Promise<EventList> {
     const start = query.after === 'now' ? this.#events.length : positionOf(query.after);
@@ -85,7 +85,7 @@ function positionOf(cursor: string | undefined): number {
     const position = /^events (\d+)$/.exec(atob(cursor))?.[1];
     if (position !== undefined) return Number(position);
   } catch {
-    // If the cursor is invalid, the code below throws the error.
+    // The cursor is invalid, so the code below throws a Refusal.
   }
   const message = 'Is not a cursor of an event of this board';
   const issue: ValidationIssue = { path: ['query', 'after'], code: 'custom', message };

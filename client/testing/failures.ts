@@ -2,7 +2,10 @@ import type { ErrorKeyOf, OperationId } from '@idea-board/client';
 import { type DetailsOf, type ErrorKey, errorDetails, errors } from '@idea-board/contract';
 import { Refusal } from './refusal.ts';
 
-/** The failures that a test can plan for an operation: its error keys, and the failures without an API answer. */
+/**
+ * The failures that a test can plan for an operation: the operation's error keys, and the failures without an API
+ * answer.
+ */
 export type FailureKeyOf<O extends OperationId> = ErrorKeyOf<O> | TransportFailure;
 
 /** The failures without an answer of the API. `@idea-board/client` throws an error with the same key. */
@@ -11,7 +14,10 @@ type TransportFailure = 'connection_failed' | 'timed_out' | 'unexpected_answer';
 export interface FailOptions {
   /** The number of requests that fail. The default is 1. Pass Infinity to let every request fail. */
   times?: number | undefined;
-  /** The seconds in the header `Retry-After` of `rate_limited`, `too_many_waits` and `service_unavailable`. The default is 1. */
+  /**
+   * The value of the header `Retry-After`, in seconds. Only `rate_limited`, `too_many_waits` and `service_unavailable`
+   * have this header. The default is 1.
+   */
   retryAfterSeconds?: number | undefined;
 }
 
@@ -31,8 +37,8 @@ export class Failures {
   }
 
   /**
-   * Finds the next planned failure of an operation, and reduces its number of uses by one. Throws a Refusal if the
-   * failure is an error key of the API. Returns any other failure, or undefined if no failure is planned.
+   * Finds the next planned failure of an operation, and reduces the failure's remaining uses by one. Throws a Refusal
+   * if the failure is an error key of the API. Returns any other failure, or undefined if no failure is planned.
    */
   take(operation: string): TransportFailure | undefined {
     const [failure, ...others] = this.#planned.get(operation) ?? [];
@@ -48,7 +54,7 @@ function isOfTransport(key: Failure['key']): key is TransportFailure {
   return key === 'connection_failed' || key === 'timed_out' || key === 'unexpected_answer';
 }
 
-/** Returns the error that the API would send, with the details of the contract's example. */
+/** Returns the error that the API would send. The error's `details` come from the example in the contract. */
 function refusalOf(key: ErrorKey, retryAfterSeconds: number): Refusal {
   const schema = key in errorDetails ? errorDetails[key as keyof typeof errorDetails] : undefined;
   const example = schema?.meta()?.examples as unknown[] | undefined;

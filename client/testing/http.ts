@@ -41,7 +41,7 @@ export function queryOf(parameters: URLSearchParams): Record<string, string | st
 
 /**
  * Returns the rate limit headers of an answer. The test server does not count requests, so the headers always report
- * that no request was used.
+ * the full limit as remaining.
  */
 export function rateLimitHeaders(bucket: Bucket): Headers {
   const { limit, windowSeconds } = buckets[bucket];
@@ -54,7 +54,10 @@ export function rateLimitHeaders(bucket: Bucket): Headers {
   });
 }
 
-/** Adds a weak ETag to the answer of a read. If the client already has the answer, the answer becomes 304. */
+/**
+ * Adds a weak ETag to the answer of a read. If the request's If-None-Match header contains this ETag, the answer
+ * becomes 304.
+ */
 export function answerConditionally({ url, headers }: IncomingMessage, answer: Answer): Answer {
   const digest = createHash('sha1')
     .update(`${url}\n${JSON.stringify(answer.body)}`)

@@ -41,7 +41,7 @@ function readCursor(cursor: string, sort: string): Place {
     const [ofSort, key, id] = JSON.parse(atob(cursor));
     if (ofSort === sort) return [key, id];
   } catch {
-    // If the cursor is invalid, the code below throws the error.
+    // The cursor is invalid, so the code below throws a Refusal.
   }
   const issue: ValidationIssue = {
     path: ['query', 'cursor'],
@@ -68,7 +68,7 @@ export function matches(idea: StoredIdea, query: ListIdeasQuery): boolean {
 
 const secondsOfWeek = 604_800;
 
-/** Returns the value by which an order of the list sorts an idea. */
+/** Returns the sort key of an idea for the given sort order of the list. */
 export function rankOf(idea: StoredIdea, sort: NonNullable<ListIdeasQuery['sort']>): string | number {
   const { score } = tallyOf(idea, 0);
   const doublings = Math.sign(score) * Math.log2(Math.max(1, Math.abs(score)));
@@ -88,7 +88,7 @@ function isInStatus(status: Status, { status: wanted, status_key, moderation_sta
   return moderation_state === 'pending' || !status.is_hidden;
 }
 
-/** Whether each word of the search is the beginning of a word in the title. An empty search finds every title. */
+/** Whether each word of the search is the beginning of a word in the title. An empty search matches every title. */
 function hasWords(title: string, search: string | undefined): boolean {
   if (search === undefined || search === '') return true;
   const words = wordsOf(search);

@@ -19,7 +19,7 @@ export interface ValidRequest<O extends OperationId = OperationId> {
   signal: AbortSignal;
 }
 
-/** The operations on a board. Each returns the result of a request, or throws a Refusal. */
+/** The operations on a board. Each function returns the result of a request, or throws a Refusal. */
 export type Handlers = {
   [O in Exclude<OperationId, 'getToken'>]: (
     request: ValidRequest<O>,

@@ -28,7 +28,7 @@ const routes = Object.entries(operations as Record<string, Route>).map(([operati
 
 type ServedRoute = (typeof routes)[number];
 
-/** Returns the function that answers requests. It makes its checks in the same order as the real server. */
+/** Returns the function that answers requests. This function checks a request in the same order as the real server. */
 export function answererOf({ state, events, webhooks, failures, tokens }: Served) {
   const handlers = handlersOf(state, events, webhooks) as unknown as Record<string, (request: ValidRequest) => unknown>;
   const replays = new Map<string, { fingerprint: string; answer: Answer }>();
@@ -67,7 +67,7 @@ export function answererOf({ state, events, webhooks, failures, tokens }: Served
   };
 }
 
-/** Finds the route of a request. A HEAD request has the route of the GET request. */
+/** Finds the route of a request. For a HEAD request, this is the route of the GET request. */
 function routeOf(method: string | undefined, pathname: string): { route: ServedRoute; params: Record<string, string> } {
   const ofPath = routes.flatMap(route => {
     const found = route.pattern.exec(pathname);
@@ -123,7 +123,8 @@ async function validate(
 }
 
 function fingerprintOf({ query, ...others }: Omit<ValidRequest, 'token' | 'signal'>): string {
-  // Ignores the board, because the test server has only one board. A request may name this board or omit it.
+  // Leaves out the parameter `board`. The test server has only one board, so requests with and without this parameter
+  // are equal.
   return JSON.stringify([others, { ...query, board: undefined }]);
 }
 
@@ -140,7 +141,7 @@ function runOnce(
   const answer = run();
   // Copies the answer, because it contains the stored ideas and the stored board. Later requests change these objects.
   const stored = structuredClone(answer);
-  // Removes the secret, because only the first request gets it.
+  // Removes the webhook's secret from the stored answer, because only the first answer may contain the secret.
   if (stored.body instanceof Object && 'secret' in stored.body) stored.body.secret = null;
   replays.set(place, { fingerprint, answer: stored });
   return answer;

@@ -35,7 +35,7 @@ export interface TestServer {
   issueToken(grant: Grant, userName?: string, capabilities?: readonly Capability[]): string;
   /**
    * Makes the next request of an operation fail. If you plan several failures of one operation, they happen in the
-   * order of the calls, one for each request.
+   * order in which you planned them, one for each request.
    */
   fail<O extends OperationId>(operation: O, key: FailureKeyOf<O>, options?: FailOptions): void;
   /** Publishes a pending idea, as a moderator does on a web page. */
@@ -44,7 +44,9 @@ export interface TestServer {
   sendWebhooksTo(url: string): string;
   /** Sends the example of an event from the contract to all webhook URLs. */
   sendExample(type: EventBody['type']): void;
-  /** Waits until all delivery attempts so far have ended. Returns the attempts in their order. */
+  /**
+   * Waits for the end of all delivery attempts that have been requested so far. Returns these attempts, oldest first.
+   */
   deliveries(): Promise<readonly Delivery[]>;
   close(): Promise<void>;
 }

@@ -36,7 +36,7 @@ export class Webhooks {
     this.#deliveries = deliveries;
   }
 
-  /** Adds a webhook for all types of events, as a person does on a web page. Returns its secret. */
+  /** Adds a webhook for all types of events, as a person does on a web page. Returns the webhook's secret. */
   add(url: string): string {
     return this.#store({ url, event_types: eventTypes }, null).secret;
   }
@@ -120,7 +120,6 @@ export class Webhooks {
     }
   }
 
-  /** Sends an event to all webhooks. */
   sendToAll(event: EventBody, eventId: string) {
     for (const stored of this.#webhooks) this.#deliver(stored, event, eventId);
   }
@@ -178,13 +177,16 @@ export class Webhooks {
     return this.#attempt(stored, made);
   }
 
-  /** Makes the only attempt of a delivery. Returns the delivery as it is before the attempt. */
+  /**
+   * Schedules a delivery attempt. The test server never retries a delivery. Returns a copy of the delivery from before
+   * the attempt.
+   */
   #attempt(stored: StoredWebhook, { delivery, event }: StoredDelivery): WebhookDelivery {
     const { webhook } = stored;
     const before = structuredClone(delivery);
     this.#deliveries.post(event, delivery.event_id, {
-      // Reads the state of the webhook only when the attempt begins. Until then, somebody may change its URL or secret,
-      // disable it or delete it.
+      // These functions read the webhook only when the attempt begins. Until then, somebody may change the webhook's
+      // URL or secret, disable the webhook or delete it.
       target: () => ({ url: webhook.url, secret: secretsOf(stored) }),
       isDue: () => delivery.state === 'pending' && this.#webhooks.includes(stored),
       done: (status, attemptedAt) => {
@@ -221,7 +223,7 @@ function presentWebhook({ webhook, deliveries }: StoredWebhook): Webhook {
   return { ...structuredClone(webhook), pending_count: pending.length };
 }
 
-/** Returns the secrets that sign a delivery now, the newest first. */
+/** Returns the secrets that currently sign deliveries, the newest secret first. */
 function secretsOf({ webhook, secret, previousSecret }: StoredWebhook): string[] {
   const isValid = Date.now() < Date.parse(webhook.previous_secret_expires_at ?? '');
   return previousSecret !== undefined && isValid ? [secret, previousSecret] : [secret];

@@ -10,7 +10,8 @@ export interface CodeSample {
 }
 
 /**
- * Optional query parameters that the samples must contain. A request without any of these parameters would be invalid.
+ * The optional query parameters that the code samples of an operation must contain. Without these parameters, the
+ * sample request would be invalid.
  */
 const neededParameters: { [Op in OperationId]?: readonly string[] } = { findSimilarIdeas: ['title'] };
 
@@ -62,8 +63,8 @@ function neededQuery(parameters: Json[], names: readonly string[] | undefined): 
 
 /**
  * Returns the SDK's method for an operation. Returns undefined for the MCP endpoint, because agents call this endpoint
- * with an MCP client. The SDK's `request` would not be safe for it: `request` retries a POST request and relies on the
- * header `Idempotency-Key`, which the tools ignore.
+ * with an MCP client. The SDK's `request` would not be safe for this endpoint: `request` retries a POST request and
+ * relies on the header `Idempotency-Key`, which the tools ignore.
  */
 function methodOf(metadata: RouteMetadata): string | undefined {
   if (metadata.auth === 'tools') return undefined;

@@ -37,8 +37,8 @@ function explain(keys: ErrorKey[], route: Raising): string {
 }
 
 /**
- * Explains the error keys of a response, names its schema, and adds an example for each key. A schema with one key has
- * the name of the key. Other schemas have the name of the operation and the status.
+ * Explains the error keys of a response, names the response's schema, and adds an example for each error key. A schema
+ * with one error key is named after the key. Other schemas are named after the operation and the status.
  */
 export function describeError(
   response: Json,

@@ -54,8 +54,8 @@ export const headers = {
 };
 
 /**
- * Returns two examples of a rate limit header: after the token's second read, and after its second write. Both are sent
- * halfway through the time window.
+ * Returns two examples of a rate limit header: after the token's second read, and after its second write. Both
+ * responses are sent halfway through the time window.
  */
 function byBucket(sentFor: (name: string, bucket: { limit: number; windowSeconds: number }) => string | number) {
   const { 'apitoken:read': read, 'apitoken:write': write } = buckets;

@@ -66,7 +66,7 @@ export const servers = [
   },
 ];
 
-/** The tags that group the operations, in the order of the document: the most interesting first. */
+/** The tags that group the operations, in the order of the document. The most interesting tag comes first. */
 export const tags = [
   { name: 'Board', description: 'The board, its status registry and its tags.' },
   { name: 'Ideas', description: 'Read, search and create ideas.' },

@@ -2,28 +2,29 @@ import { z } from 'zod';
 
 export type Json = { [key: string]: unknown };
 
-/** Converts a Zod schema to JSON Schema 2020-12. A schema with a title becomes a named component. */
+/** Converts a Zod schema to JSON Schema 2020-12. */
 export function toJsonSchema(schema: unknown, io: 'input' | 'output'): Json | null {
-  // If a body is missing, ts-rest passes a symbol instead of a schema.
+  // If a request or response has no body, ts-rest passes a symbol instead of a schema.
   if (!(schema instanceof z.ZodType)) return null;
   const { $schema: _, ...jsonSchema } = z.toJSONSchema(schema, {
     io,
     target: 'draft-2020-12',
     override: ({ zodSchema, jsonSchema }) => {
       const { openapi, examples } = z.globalRegistry.get(zodSchema) ?? {};
-      // Zod cannot convert a refinement. The metadata of the schema describes it instead.
+      // Zod cannot convert a refinement. The metadata of the schema describes the refinement instead.
       if (openapi) {
         const { description } = jsonSchema;
         for (const key of Object.keys(jsonSchema)) delete jsonSchema[key];
         Object.assign(jsonSchema, openapi, description && { description });
       }
-      // Adds the examples of a transformed input, which Zod omits. They show values that a client sends.
+      // Zod omits the examples of a schema that transforms its input, so this code adds them. They show values that a
+      // client sends.
       if (examples) jsonSchema.examples = examples as unknown[];
       // z.int() gives every integer the bounds of a double. This code removes the bounds, because they do not help a
-      // reader.
+      // reader of the OpenAPI document.
       if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
       if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
-      // Responses may have additional fields, because the server can add fields within v1.
+      // Removes the ban on additional fields from responses, because a later server may add fields within v1.
       if (io === 'output' && jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties;
     },
   });

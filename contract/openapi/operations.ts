@@ -38,7 +38,8 @@ export function describeOperation(
   const body = describeRequest(operation, route, operationId, components.examples);
   for (const [status, response] of Object.entries(operation.responses)) {
     const schema = route.responses[Number(status)];
-    // For a response without a body, ts-rest writes only the status as the description.
+    // For a response without a body, ts-rest writes only the status as the description. This code replaces that
+    // description.
     if (response.description === status) response.description = emptyResponses[status] ?? status;
     response.headers = headersOf(Number(status), route.method, metadata);
     if (schema instanceof z.ZodType && schema.meta()?.examples && response.content) {
@@ -61,13 +62,14 @@ function describeParameters({ parameters }: Operation, route: Route) {
     const { examples = [], deprecated, ...schema } = parameter.schema;
     parameter.schema = schema;
     if (deprecated) parameter.deprecated = deprecated;
-    // A query string contains a list as values with commas between them.
+    // In a query string, commas separate the values of a list.
     if (parameter.in === 'query' && schema.type === 'array')
       Object.assign(parameter, { style: 'form', explode: false });
     const [value] = examples as unknown[];
     if (value === undefined) continue;
     if (parameter.required) parameter.example = value;
-    // Disables the example for the page /docs, which adds every parameter with an example to its sample request.
+    // Disables the example for the page /docs. Otherwise that page would add the optional parameter to its sample
+    // request.
     else parameter.examples = { example: { value, 'x-disabled': true } };
   }
 }

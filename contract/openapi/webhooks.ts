@@ -3,7 +3,10 @@ import { events, TestEvent } from '../events.ts';
 import { exampleOf, refer } from './examples.ts';
 import { type Json, nameSchemas, toJsonSchema } from './json-schema.ts';
 
-/** Returns the descriptions of the webhooks by event type. Adds their schemas and examples to the components. */
+/**
+ * Returns the descriptions of the webhooks by event type. Adds the schemas and the examples of the webhooks to the
+ * components.
+ */
 export function describeWebhooks(schemas: Json, examples: Json): Json {
   const webhooks: Json = {};
   for (const schema of [...Object.values(events), TestEvent]) {
@@ -13,7 +16,10 @@ export function describeWebhooks(schemas: Json, examples: Json): Json {
   return webhooks;
 }
 
-/** Describes one webhook. A webhook is a request that the server sends, so the operation describes the receiver. */
+/**
+ * Describes one webhook as an OpenAPI operation. The server sends the request of this operation to the webhook's
+ * receiver.
+ */
 function describeWebhook(type: string, schema: z.ZodType, schemas: Json, examples: Json): Json {
   const { title = '', description = '' } = z.globalRegistry.get(schema) ?? {};
   const jsonSchema = toJsonSchema(schema, 'output') ?? {};

@@ -1,6 +1,6 @@
 /**
- * Runs in a child process, which the class `Child` starts. Answers each call of the parent process, and exits together
- * with it.
+ * Runs in a child process, which the class `Child` starts. Answers each call of the parent process. Exits when the
+ * parent process ends.
  */
 export function answerCalls<Message>(answer: (message: Message) => Promise<unknown> | unknown) {
   process.on('message', async (message: Message) => {
@@ -13,7 +13,7 @@ export function answerCalls<Message>(answer: (message: Message) => Promise<unkno
   process.on('disconnect', () => process.exit());
 }
 
-/** The resources that a process has used. */
+/** The memory that a process uses, and the CPU time that it has used. */
 export interface Usage {
   residentBytes: number;
   cpuMicroseconds: number;

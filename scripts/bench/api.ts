@@ -14,7 +14,10 @@ import { type ScenarioName, scenarios, type Targets } from './scenarios.ts';
 import { seed } from './seed.ts';
 import { type Child, note, type Stage } from './stage.ts';
 
-/** The Node options of `npm start`. A larger heap would make the server faster but would double its memory. */
+/**
+ * The server runs with the Node options of `npm start`. A larger heap would make the server faster but would double its
+ * memory.
+ */
 const { node, compiled } = packageFile.config;
 
 interface RunningServer {
@@ -23,8 +26,8 @@ interface RunningServer {
 }
 
 /**
- * Compares the server with the "floor", a minimal server that does only the unavoidable work. Fails if any answer in a
- * round is not 2xx.
+ * Compares the server with the "floor", a minimal server that does only the unavoidable work. Fails if any answer has a
+ * status other than 2xx.
  */
 export async function run(stage: Stage, options: Options): Promise<boolean> {
   const report = await measure(stage, options);

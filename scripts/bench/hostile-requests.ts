@@ -6,7 +6,9 @@ export interface HostileRequest {
   body?: string;
 }
 
-/** The cheapest request. The benchmark compares all hostile requests with it. */
+/**
+ * The cheapest request. The benchmark compares the CPU time of all hostile requests with the CPU time of this request.
+ */
 export const plainRequest: HostileRequest = { name: 'plain 404', path: '/x' };
 
 /** The size of a request head near Node's limit. Node accepts at most 16 KiB for the request line and the headers. */
@@ -85,7 +87,7 @@ function fill(unit: string, length: number): string {
   return unit.repeat(Math.floor(length / unit.length));
 }
 
-/** Builds a query of this length from many different parameters. */
+/** Builds a query of the given length from many different parameters. */
 function numbered(length: number): string {
   let text = 'a=1';
   for (let n = 0; text.length < length - 10; n++) text += `&a${n}=1`;

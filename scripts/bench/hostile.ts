@@ -14,8 +14,8 @@ interface Measured {
 }
 
 /**
- * Returns the same request twice, under two names. One is for a server that answers the request, and one for a server
- * that refuses it because of the rate limit.
+ * Returns the same request twice, under two names. The first is for a server that answers the request. The second is
+ * for a server that refuses the request because of the rate limit.
  */
 function readRequests(token: string): [HostileRequest, HostileRequest] {
   const one = { path: '/api/v1/ideas/1', headers: { authorization: `Bearer ${token}` } };

@@ -7,8 +7,8 @@ import { openDependencies } from '../../server/open-dependencies.ts';
 import { answerCalls, readUsage } from './answer-calls.ts';
 
 /**
- * Runs our server and worker as in production. The server counts requests for its rate limits. No request exceeds these
- * limits unless RATE_LIMIT_READ is set to a lower limit.
+ * Runs our server and worker as in production. The server enforces its rate limits, but no request exceeds them unless
+ * RATE_LIMIT_READ sets a lower limit.
  */
 const { DATABASE_URL, APP_KEY, WORKER_CONCURRENCY, RATE_LIMIT_READ } = process.env;
 const config = loadConfig({
@@ -43,7 +43,7 @@ const actions = {
       serverTimesMs.push(performance.now() - (starts.get((message as Exchange).request) ?? 0));
     });
   },
-  /** Returns the server times since the last call, in the order of the answers. */
+  /** Returns the server times that were measured since the last call of this function, in the order of the answers. */
   serverTimesMs: () => serverTimesMs.splice(0),
 };
 answerCalls<keyof typeof actions>(message => actions[message]());

@@ -4,8 +4,8 @@ import { answerCalls } from './answer-calls.ts';
 import { connections, makeRequests, type ScenarioName, type Targets } from './scenarios.ts';
 
 /**
- * The number of requests to prepare for each connection and second. A faster connection would repeat requests, but no
- * connection is that fast.
+ * The number of requests to prepare for each connection and second. A faster connection would send the same requests
+ * again, but no connection is that fast.
  */
 const requestsPerConnectionSecond = 500;
 
@@ -28,7 +28,7 @@ export interface LoadResult {
 answerCalls(runLoad);
 
 async function runLoad({ baseUrl, scenario, targets, seconds }: LoadOrder): Promise<LoadResult> {
-  // Needs a type assertion, because the types of autocannon do not say that the promise also emits events.
+  // The types of autocannon do not say that the promise also emits events, so this code needs a type assertion.
   const run = autocannon({
     url: baseUrl,
     connections,
@@ -39,7 +39,7 @@ async function runLoad({ baseUrl, scenario, targets, seconds }: LoadOrder): Prom
   let endedAt = startedAt;
   const durationsMs: number[] = [];
   const failures: Record<string, number> = {};
-  // autocannon's own figures are whole milliseconds, which is too coarse for answers of 4 ms.
+  // autocannon reports response times in whole milliseconds, which is too coarse for answers that take about 4 ms.
   run.on('response', (_client, status, _bytes, durationMs) => {
     endedAt = performance.now();
     durationsMs.push(durationMs);

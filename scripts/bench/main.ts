@@ -55,7 +55,10 @@ program
 await program.parseAsync();
 
 interface Benchmark<Options> {
-  /** Runs the benchmark and prints its figures. Returns false if the figures are too bad. */
+  /**
+   * Runs the benchmark and prints its figures. Returns false if a figure exceeds the benchmark's limit, or if a request
+   * failed.
+   */
   run(stage: Stage, options: Options): Promise<boolean>;
 }
 

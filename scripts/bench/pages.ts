@@ -5,19 +5,25 @@ import { formatTable } from './format-table.ts';
 import { seed } from './seed.ts';
 import { type Child, note, type Stage } from './stage.ts';
 
-/** The limit for the transferred size of a page. */
+/** The maximum transferred size of a page, in bytes. */
 const maxBytes = 30_000;
-/** The limit for the median time of the pages of a board. */
+/** The maximum median response time of a board's pages, in milliseconds. */
 const boardMs = 5;
-/** The limit for the median time of the admin area, the operator's panel and the heavy pages of a board. */
+/**
+ * The maximum median response time of the admin area, the operator's panel and the heavy pages of a board, in
+ * milliseconds.
+ */
 const panelMs = 20;
 /** The page of an idea whose body consists of 833 URLs, and the page that searches for similar ideas. */
 const heavyPages = ['/b/bench/ideas/2', '/b/bench/new?'];
 
-/** The first turns are not measured, because the server still compiles its code and plans its statements. */
+/**
+ * The first turns are not measured, because Node still compiles the server's code and PostgreSQL still plans its
+ * statements.
+ */
 const warmUpTurns = 10;
 
-/** A page, for a visitor without a session or for the owner of the account. */
+/** A page that the benchmark requests, either without a session or as the signed-in owner of the account. */
 interface Page {
   path: string;
   isSignedIn: boolean;
@@ -54,7 +60,7 @@ async function measure(child: Child, headers: Record<string, string>, pages: Pag
   };
   await child.call('observe');
   const answers: Awaited<ReturnType<typeof ask>>[] = [];
-  // Each turn requests every page once.
+  // Each turn requests every page once, in the same order. So the position of an answer tells which page it belongs to.
   for (let turn = 0; turn < warmUpTurns + times; turn++) {
     for (const page of pages) answers.push(await ask(page));
   }

@@ -15,7 +15,7 @@ export interface Options {
 }
 
 export interface Round extends LoadResult {
-  /** The CPU time of the server process for each request. */
+  /** The average CPU time that the server process needs for one request. */
   cpuMicroseconds: number;
 }
 
@@ -23,8 +23,8 @@ export interface ScenarioRounds {
   name: ScenarioName;
   server: Round[];
   /**
-   * The rounds of the minimal server ("floor") or, for an MCP tool, of the same request over REST. Empty if there is
-   * nothing to compare with.
+   * The rounds of the minimal server ("floor") or, for an MCP tool, of the same request over REST. The list is empty if
+   * the scenario has no such comparison.
    */
   floor: Round[];
 }
@@ -47,7 +47,7 @@ export function countFailedRounds(report: Report): number {
     .filter(({ failures }) => Object.keys(failures).length > 0).length;
 }
 
-/** Returns the figures in a form for programs. */
+/** Returns the report and the medians as an object for the JSON output. */
 export function summarize(report: Report) {
   return {
     ...report,

@@ -3,7 +3,7 @@ import { envelope, modernHeaders } from '../../test/mcp/call-tool.ts';
 
 export const connections = 16;
 
-/** The requests of a run choose their values from these lists at random. */
+/** The lists of possible values. Each request of a scenario uses random values from these lists. */
 export interface Targets {
   tokens: string[];
   /** The ids of published ideas. */

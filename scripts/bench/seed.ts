@@ -16,8 +16,8 @@ export interface Seed {
 const tokenCount = 64;
 
 /**
- * Fills a migrated, empty database with one account and one board. The same size gives the same data, except for the
- * tokens and the times.
+ * Fills a migrated, empty database with one account and one board. Two calls with the same size create the same data,
+ * except for the tokens and the times.
  */
 export async function seed(client: pg.Client, size: SeedSize): Promise<Seed> {
   const words = makeWords();
@@ -146,9 +146,9 @@ const codas = ['', '', '', '', 'n', 'r', 's', 't', 'l', 'm', 'd', 'ck', 'nd', 'n
 const endings = ['', '', '', 's', 'ed', 'er', 'ing', 'ion', 'ment', 'ly'];
 
 /**
- * Makes an artificial vocabulary, the most common word first. It is the same in every run. As in natural language,
- * common words are short, and some prefixes are frequent. A search for a prefix costs more if many words have this
- * prefix.
+ * Makes an artificial vocabulary, the most common word first. The vocabulary is the same in every run. As in natural
+ * language, common words are short, and some prefixes are frequent. A search for a prefix costs more if many words have
+ * this prefix.
  */
 function makeWords(): string[] {
   const random = seededRandom(20_000);

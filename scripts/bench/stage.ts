@@ -19,8 +19,8 @@ export class Stage {
       return await Promise.race([working, aborted]);
     } finally {
       await stage.#stop();
-      // Ignores an error of the work here. The first error is already reported, and later errors come only from the
-      // stopped processes.
+      // Ignores an error of `working`. If `working` failed first, the caller already gets that error. Later errors come
+      // only from the stopped processes.
       await working.catch(() => {});
       await stage.#stop();
     }
@@ -87,9 +87,9 @@ export class Child {
     this.#process = fork(new URL(file, import.meta.url), [], {
       env: { ...process.env, ...environment },
       execArgv: nodeOptions,
-      // Ctrl-C must not reach the child, because the parent stops everything in order.
+      // Ctrl-C must not reach the child, because the parent stops its children itself, one after the other.
       detached: true,
-      // Discards the log of the child, which the child writes as in production.
+      // The child writes its log as in production, but the benchmark discards the log.
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     });
   }
@@ -111,7 +111,7 @@ export class Child {
     }
   }
 
-  /** Does the work. Returns its result, and the CPU time that this process used during the work. */
+  /** Runs `work`. Returns the result of `work`, and the CPU time that the child process used meanwhile. */
   async measureCpu<Result>(work: () => Promise<Result>): Promise<{ result: Result; cpuMicroseconds: number }> {
     const before = await this.call<Usage>('usage');
     const result = await work();

@@ -3,7 +3,7 @@ import { countLevels, type Difference } from './compare-documents.ts';
 import { DocumentError, parseText } from './document.ts';
 import { isObject, memberOf } from './json.ts';
 
-/** An intended change, as an entry of the accept file. */
+/** An entry of the accept file. It accepts an intended change. */
 interface Acceptance {
   rule: string;
   /** The JSON pointer of the change in the base document or in the head document. */
@@ -29,7 +29,10 @@ export function parseAcceptances(name: string, text: string): Acceptance[] {
   });
 }
 
-/** Marks the accepted changes, which no longer count, and returns the entries that accept no change. */
+/**
+ * Marks the accepted changes and recounts the changes, because accepted changes do not count. Also returns the entries
+ * that match no change.
+ */
 export function acceptChanges(
   difference: Difference,
   acceptances: readonly Acceptance[],

@@ -7,11 +7,14 @@ export interface Change {
   rule: RuleId;
   message: string;
   action: string;
-  /** The affected places in a stable order. Empty if the change affects no operation. */
+  /** The affected places in a stable order. The list is empty if the change affects no operation. */
   places: Place[];
   /** The reason why the accept file accepts the change. Undefined if the accept file does not accept it. */
   accepted?: string;
-  /** The clients that the change affects. Undefined without a usage document, or if the usage document does not say. */
+  /**
+   * The clients that the change affects. Undefined if there is no usage document, or if it does not contain enough
+   * data.
+   */
   affected?: Affected;
   /**
    * The JSON pointers into the base document and the head document. If a document lacks the changed part, its pointer
@@ -23,22 +26,25 @@ export interface Change {
 
 /** The clients that a change affects. */
 interface Affected {
-  /** The names of the clients, the latest user first. Empty if no client has used a changed part. */
+  /** The names of the clients, the latest user first. The list is empty if no client has used a changed part. */
   clients: string[];
   lastUsedAt: string | undefined;
-  /** The start of the period of the usage document. */
+  /** The start of the period that the usage document covers. */
   since: string | undefined;
 }
 
 export interface Place {
-  /** The operation, such as `GET /api/v1/ideas` or `webhook idea.created`. Empty if the whole document is affected. */
+  /**
+   * The operation, such as `GET /api/v1/ideas` or `webhook idea.created`. The text is empty if the whole document is
+   * affected.
+   */
   operation: string;
   /**
-   * The part of the operation, such as `request body`, `response 200` or `query parameter sort`. Empty if the whole
-   * operation is affected.
+   * The part of the operation, such as `request body`, `response 200` or `query parameter sort`. The text is empty if
+   * the whole operation is affected.
    */
   where: string;
-  /** The field, such as `data[].title`. Empty if the whole value is affected. */
+  /** The field, such as `data[].title`. The text is empty if the whole value is affected. */
   field: string;
   base: string;
   head: string;
@@ -53,7 +59,7 @@ export interface Finding extends Place {
 
 export type Report = (finding: Finding) => void;
 
-/** Whether a breaking or risky change affects no client of the usage document. */
+/** Whether the change is breaking or risky, but affects no client in the usage document. */
 export function isUnused({ affected, level }: Change): boolean {
   return level !== 'additive' && affected?.clients.length === 0;
 }
@@ -86,7 +92,7 @@ function changeOf(findings: Finding[]): Change {
   return { level, rule, message: message.replace(/\s+/g, ' '), action, places, base, head };
 }
 
-/** Returns a text that sorts places by their paths, and findings of one path by their methods. */
+/** Returns the sort key of a place. It sorts places by their paths, and places with the same path by their methods. */
 function keyOf({ operation, where, field, base, head }: Place): string {
   return [operation.replace(/^\S+ /, ''), operation, where, field, base, head].join('\0');
 }
@@ -96,13 +102,17 @@ function byGravity(a: Change, b: Change): number {
   return levels.indexOf(a.level) - levels.indexOf(b.level) || byFirst(textsOf(a), textsOf(b));
 }
 
-/** The rule and the message for each kind of change of a part. In a message, `{}` stands for the name of the part. */
+/**
+ * The rules and messages for changes of a part, by the kind of the change. In a message, `{}` stands for the name of
+ * the part.
+ */
 export type Turns = Partial<Record<'removed' | 'optional' | 'required' | 'added' | 'addedRequired', Turn>>;
 type Turn = readonly [rule: RuleId, message: string];
 
 /**
- * Returns the rule and the message for a part that became required or optional, was added or was removed. `was` and
- * `is` say whether the part is required, and are undefined if the part is missing.
+ * Returns the rule and the message for a part that became required or optional, was added or was removed. `was` says
+ * whether the part is required in the base document, and `is` says this for the head document. An undefined value means
+ * that the document lacks the part.
  */
 export function turnBetween(
   { removed, required, optional, added, addedRequired = added }: Turns,

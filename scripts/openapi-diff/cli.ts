@@ -1,7 +1,7 @@
 #!/usr/bin/env -S node --max-semi-space-size=4
 /**
- * Compares two OpenAPI documents from a client's point of view. By default, exits with 1 on a breaking change. Exits with
- * 2 if the comparison fails. docs/openapi-diff.md lists the rules.
+ * Compares two OpenAPI documents from a client's point of view. By default, the program exits with 1 if it finds a
+ * breaking change. It exits with 2 if the comparison fails. docs/openapi-diff.md lists the rules.
  */
 import { writeFile } from 'node:fs/promises';
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
@@ -73,7 +73,7 @@ const program = new Command('openapi-diff')
 try {
   await program.action(compare).parseAsync();
 } catch (error) {
-  // Exit status 1 means breaking changes, so an error needs another status.
+  // Exit status 1 means that there are breaking changes, so a failed comparison needs another status.
   process.exitCode = error instanceof CommanderError && error.exitCode === 0 ? 0 : 2;
   if (error instanceof DocumentError) console.error(`error: ${error.message}`);
   else if (!(error instanceof CommanderError)) console.error('error: the comparison failed:', error);

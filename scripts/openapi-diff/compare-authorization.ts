@@ -16,18 +16,19 @@ export function compareAuthorization(operation: Part): void {
   compareSecurity(operation);
   compareGrants(partAt(operation, 'x-grant'), 'The operation');
   for (const [key, grant] of partsAt(operation, 'x-grant-by-query')) {
-    // A key is the name of a parameter, or the name with one of its values, such as `expand=votes`.
+    // The key is the name of a parameter, or the name with one of its values, such as `expand=votes`.
     const [name] = key.split('=');
     const [had, has] = both(operation, one =>
       itemsOf(childOf(one, 'parameters')).some(parameter => textOf(parameter, 'name') === name),
     );
-    // No client sends a new parameter yet, so its grant refuses no request that was allowed before.
+    // Ignores the grant of a new parameter. No client sends this parameter yet, so its grant refuses no earlier
+    // request.
     if (!has || had) compareGrants(grant, `The query parameter ${key}`);
   }
   compareRates(operation);
 }
 
-/** Returns the value of an extension as text for a sentence. */
+/** Returns the value of an extension field, such as `x-grant`, as text for a sentence. */
 function named(value: Json | undefined): string {
   return value === undefined ? 'none' : quote(String(value));
 }
@@ -55,8 +56,8 @@ function compareRates(operation: Part): void {
   const rate = partAt(operation, 'x-rate-limit');
   const [was, is] = both(rate, rateOf);
   if (was.text === is.text) return;
-  // If the rate stays the same but the window changes, the limit counts as lowered. For example, with a longer window
-  // clients may send a larger burst, but must then wait longer for the next burst.
+  // If the number of requests per second stays the same but the window changes, the limit counts as lowered. For
+  // example, a longer window allows a larger burst, but clients must then wait longer for the next burst.
   const rule = is.perSecond <= was.perSecond ? 'rate-limit-lowered' : 'rate-limit-raised';
   tell(rate, rule, `${is.text} are allowed instead of ${was.text}.`);
 }
@@ -115,13 +116,13 @@ function securityOf(operation: Located): Security {
       return { scheme: identityOf(scheme, name), name, node: scheme, scopes: texts };
     }),
   );
-  // An empty list of requirements means the same as one alternative without schemes.
+  // An empty list of requirements means the same as one alternative without security schemes.
   return { node, alternatives: alternatives.length === 0 ? [[]] : alternatives };
 }
 
 function identityOf(node: Located, name: string): string {
   const type = textOf(node, 'type');
-  // The key of an OAuth scheme is only its name, because the flows are compared separately.
+  // The key of an OAuth scheme contains only its type and its name, because other code compares the OAuth flows.
   if (type === undefined || type === 'oauth2') return `${type} ${name}`;
   const [scheme, place, url, parameter] = ['scheme', 'in', 'openIdConnectUrl', 'name'].map(
     key => textOf(node, key) ?? '',
@@ -131,7 +132,7 @@ function identityOf(node: Located, name: string): string {
   return canonicalText([type, scheme?.toLowerCase() ?? '', place ?? '', url ?? '', key ?? '']);
 }
 
-/** Whether a client with credentials for the first list of schemes also satisfies the second list. */
+/** Whether a client that has credentials for the schemes in `sent` also satisfies the schemes in `needed`. */
 function isEnough(sent: readonly Requirement[], needed: readonly Requirement[]): boolean {
   return needed.every(({ scheme, scopes }) =>
     sent.some(one => one.scheme === scheme && scopes.every(scope => one.scopes.includes(scope))),

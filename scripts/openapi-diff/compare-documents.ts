@@ -19,7 +19,7 @@ export interface Difference {
   /** The number of changes that the accept file accepts. `counts` does not include these changes. */
   accepted: number;
   /**
-   * The number of breaking and risky changes that affect no client of the usage document. `counts` does not include
+   * The number of breaking and risky changes that affect no client in the usage document. `counts` does not include
    * these changes.
    */
   unused: number;
@@ -63,7 +63,7 @@ function compareSchemaNames(root: Part): void {
   }
 }
 
-/** Counts the changes of each level, without the accepted and the unused changes. */
+/** Counts the changes of each level. Counts the accepted and the unused changes separately. */
 export function countLevels(changes: readonly Change[]): Pick<Difference, 'counts' | 'accepted' | 'unused'> {
   const counts = { breaking: 0, risky: 0, additive: 0 };
   let [accepted, unused] = [0, 0];
@@ -86,7 +86,7 @@ function countDescriptions(base: Json | undefined, head: Json | undefined): numb
   let count = 0;
   for (const key of new Set([...Object.keys(base), ...Object.keys(head)])) {
     const [one, other] = [memberOf(base, key), memberOf(head, key)];
-    // Skips a field with the name `title`: its value is a schema and not a descriptive text.
+    // A field of a schema may have the name `title`. The value is then a schema and not a descriptive text.
     const isDescriptive =
       descriptive.has(key) && !(isObject(one ?? other ?? null) && key !== 'example' && key !== 'examples');
     if (isDescriptive) count += isSame(one, other) ? 0 : 1;

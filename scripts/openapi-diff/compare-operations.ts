@@ -13,7 +13,7 @@ export function compareOperations(root: Part): void {
   comparePathItems({ ...partAt(root, 'webhooks'), isReceived: true }, 'webhook ');
 }
 
-/** Compares the operations in path items. The names of webhooks and callbacks begin with the prefix. */
+/** Compares the operations in path items. In messages, the names of webhooks and callbacks begin with `prefix`. */
 function comparePathItems(around: Part, prefix: string): void {
   const { isReceived } = around;
   for (const [, was, is] of matchKeys(...both(around, node => pathItemsIn(node, isReceived)))) {
@@ -40,8 +40,8 @@ function comparePathItems(around: Part, prefix: string): void {
 }
 
 /**
- * Lists path items by their paths without the names of parameters. Two paths that differ only in these names are the
- * same for the server. Names of webhooks and callbacks have no parameters.
+ * Lists path items by path. The keys omit the names of path parameters, because the server ignores these names. Names
+ * of webhooks and callbacks have no parameters.
  */
 function pathItemsIn(around: Located, isReceived: boolean): [string, { path: string; item: Located }][] {
   const listed = childrenOf(around).filter(([path]) => isReceived || path.startsWith('/'));
@@ -70,7 +70,7 @@ function compareOperation(operation: Part, items: Part, paths: readonly [string,
   compareParameters(operation, items, paths);
   compareRequestBodies(operation);
   compareResponses(operation);
-  // The server sends callbacks to a URL from the client's request.
+  // A callback is a request that the server sends to a URL from the client's request.
   for (const [name, callback] of partsAt(operation, 'callbacks')) {
     comparePathItems({ ...followed(callback), isReceived: true }, `${operation.operation} callback ${name} `);
   }

@@ -34,7 +34,7 @@ const turnsOfHeaders: Turns = {
   added: ['response-header-added', '{} is new.'],
 };
 
-/** Compares the parameters of an operation, including the parameters of its path. */
+/** Compares the parameters of an operation. They include the parameters that its path item defines. */
 export function compareParameters(operation: Part, items: Part, paths: readonly [string, string]): void {
   const { isReceived } = operation;
   const had = parametersOf(items.base, operation.base, paths[0]);
@@ -44,13 +44,15 @@ export function compareParameters(operation: Part, items: Part, paths: readonly 
     const kind = textOf(definition, 'in') ?? '';
     const where = `${kind} parameter ${textOf(definition, 'name') ?? ''}`;
     // Does not report added and removed path parameters of requests. A path with other parameters is a different path,
-    // and another rule has already reported it. The requests of a webhook have no path.
+    // and another rule has already reported this path. The requests of a webhook have no path.
     const turns = isReceived ? turnsOfWebhooks : kind === 'path' ? {} : turnsOfRequests;
     compareParameter({ ...listed, where }, turns, `the ${where}`, kind, isReceived ? 'response' : 'request');
   }
 }
 
-/** Compares the headers of a response. Omits Content-Type, because the media types describe it. */
+/**
+ * Compares the headers of a response. Omits Content-Type, because the media types of the response already describe it.
+ */
 export function compareHeaders(response: Part): void {
   const [had, has] = both(response, node => childrenOf(childOf(node, 'headers')));
   const names = new Map([...has, ...had].map(([name]) => [name.toLowerCase(), name]));
@@ -64,7 +66,8 @@ export function compareHeaders(response: Part): void {
 }
 
 /**
- * Lists the parameters of an operation by a key: the position of a path parameter, or the name of any other parameter.
+ * Lists the parameters of an operation. The key of a path parameter contains its position in the path. The key of any
+ * other parameter contains its name.
  */
 function parametersOf(item: Located, operation: Located, path: string): [string, Located][] {
   const parts = namesIn(path);

@@ -48,7 +48,10 @@ const turnsOfAnswers: Turns = {
   added: ['webhook-answer-added', 'The answer {} is now accepted.'],
 };
 
-/** Compares the responses of an operation by status. For a webhook, compares the answers that its sender accepts. */
+/**
+ * Compares the responses of an operation by status. For a webhook, compares the answers that the webhook's sender
+ * accepts.
+ */
 export function compareResponses(operation: Part): void {
   const { isReceived } = operation;
   const around = partAt(operation, 'responses');
@@ -57,11 +60,12 @@ export function compareResponses(operation: Part): void {
     const base = had.get(status) ?? had.get(coverOf(had, status) ?? '') ?? own.base;
     const head = has.get(status) ?? has.get(coverOf(has, status) ?? '') ?? own.head;
     const there = partOf({ ...own, base, head }, status);
-    // A webhook's receiver may answer with every status of a range. Single statuses therefore cannot replace the range.
+    // For a webhook, `parts` is empty. The receiver may answer with every status of a range, so single statuses cannot
+    // replace the range.
     const parts = isReceived ? [] : [...has].filter(([one]) => !had.has(one) && coverOf(had, one) === status);
     if (had.has(status)) compareSplit(own, parts);
-    // Skips a status that only the head document lists, if the base document has a response for its range, such as 4XX.
-    // compareSplit compares such a status.
+    // compareSplit() compares a status that only the head document lists, if the base document has a response for a
+    // range that includes the status, such as 4XX. This code skips such a status.
     if (isInBoth(there)) {
       if (had.has(status) || isReceived) compareResponse(there);
     } else if (exists(head) || parts.length === 0) {
@@ -72,7 +76,7 @@ export function compareResponses(operation: Part): void {
 
 /**
  * Compares statuses that shared a response in the base document but have their own responses in the head document. The
- * shared response is for their class, such as 4XX, or the default. An error key counts as removed if the shared
+ * shared response is for a range such as 4XX, or the default response. An error key counts as removed if the shared
  * response is gone and none of the new responses has the key.
  */
 function compareSplit(cover: Part, parts: readonly [string, Located][]): void {
@@ -100,7 +104,10 @@ function responsesOf(responses: Located): Map<string, Located> {
   return new Map(listed.map(([status, one]) => [status.toUpperCase().replace('DEFAULT', 'default'), follow(one)]));
 }
 
-/** Returns the key of the response for a status that has no own response: its class, such as 4XX, or the default. */
+/**
+ * Returns the key of the response for a status that has no own response: the range of the status, such as 4XX, or
+ * `default`.
+ */
 function coverOf(responses: ReadonlyMap<string, Located>, status: string): string | undefined {
   const range = `${status[0]}XX`;
   if (/^\d{3}$/.test(status) && responses.has(range)) return range;
@@ -158,8 +165,8 @@ function contentsOf(body: Located): Map<string, Located> {
 }
 
 /**
- * Whether the change from one media type to another is safe. For a request, the head document must accept the old type.
- * For a response, clients of the base document must expect the new type. A range such as `image/*` includes many types.
+ * Whether a changed media type is safe. For a request, the head document must accept the old type. For a response,
+ * clients of the base document must expect the new type. A range such as `image/*` includes many types.
  */
 function isWithin(direction: Direction, base: string, head: string): boolean {
   const [type, range] = direction === 'request' ? [base, head] : [head, base];

@@ -13,7 +13,7 @@ import type { RuleId } from './rules.ts';
 import { quote } from './sentence.ts';
 
 /**
- * Compares the servers of an operation. The operation's own servers come before the servers of its path and of the
+ * Compares the servers of an operation. The operation's own servers override the servers of its path and of the
  * document.
  */
 export function compareServers(operation: Part, items: Part): void {
@@ -43,19 +43,22 @@ function serversOf(...places: [operation: Located, item: Located]): { servers: M
   return { servers: new Map(itemsOf(around).map(server => [withoutNames(urlOf(server)), server])), around };
 }
 
-/** Returns the URL of a server without the path that alignPrefixes() has moved from the server URLs into the paths. */
+/**
+ * Returns the URL of a server. alignPrefixes() may have moved the path of this URL into the paths of the operations. In
+ * that case, the returned URL omits this path.
+ */
 function urlOf(server: Located): string {
   const { pathPrefix } = server.document;
   const url = (textOf(server, 'url') ?? '/').replace(/(?<=.)\/$/, '');
   return pathPrefix !== '' && url.endsWith(pathPrefix) ? url.slice(0, -pathPrefix.length) || '/' : url;
 }
 
-/** The parts of a URL: texts, or the possible values of variables. An undefined part may have any value. */
+/** The parts of a URL. Each part lists its possible texts. An undefined part may have any text. */
 type UrlParts = (string[] | undefined)[];
 
 function partsOf(server: Located): UrlParts {
   const variables = childOf(server, 'variables');
-  // After the split, fixed texts and names of variables alternate.
+  // After the split, fixed texts and names of variables alternate, and a fixed text comes first.
   const parts = urlOf(server).split(/\{([^}]*)\}/);
   return parts.map((part, n) => (n % 2 === 0 ? [part] : valuesOf(childOf(variables, part))));
 }
@@ -65,10 +68,10 @@ function valuesOf(variable: Located): string[] | undefined {
   return exists(listed) ? itemsOf(listed).map(({ value }) => String(value)) : undefined;
 }
 
-/** The maximum number of URLs that one server with variables is expanded to. */
+/** The maximum number of URLs that the comparison builds from the variables of one server. */
 const mostAddresses = 1_000;
 
-/** Whether other servers together include every URL of a server. */
+/** Whether the servers in `servers` together include every URL of `server`. */
 function isStillMade(server: Located, servers: ReadonlyMap<string, Located>): boolean {
   const parts = partsOf(server);
   const others = [...servers.values()].map(partsOf);
@@ -85,7 +88,7 @@ function isStillMade(server: Located, servers: ReadonlyMap<string, Located>): bo
   return addresses.every(address => patterns.some(pattern => pattern.test(address)));
 }
 
-/** Whether each part of a URL has only values that the same part of the other URL has. */
+/** Whether every value of each part in `parts` is also a value of the same part in `others`. */
 function isPartOf(parts: UrlParts, others: UrlParts): boolean {
   const isWithin = (values: string[] | undefined, n: number) =>
     others[n] === undefined || (values?.every(value => others[n]?.includes(value)) ?? false);
@@ -96,7 +99,10 @@ function escapePattern(text: string): string {
   return text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
 }
 
-/** Compares the names and defaults of the variables of a server's URL, by position. */
+/**
+ * Compares the names and the defaults of the variables in a server's URL. The first variable is compared with the
+ * first, the second with the second, and so on.
+ */
 function compareVariables(server: Part, url: string): void {
   const [names, newNames] = both(server, one => namesIn(urlOf(one)));
   for (const [n, name] of names.entries()) {
@@ -111,7 +117,7 @@ function compareVariables(server: Part, url: string): void {
   }
 }
 
-/** Lists the names in a path or URL such as `/ideas/{id}`. */
+/** Lists the names in braces in a path or URL, such as `id` in `/ideas/{id}`. */
 export function namesIn(template: string): string[] {
   return [...template.matchAll(/\{([^}]*)\}/g)].map(([, name = '']) => name);
 }
@@ -121,15 +127,15 @@ export function withoutNames(template: string): string {
 }
 
 /**
- * If the path of the server URLs differs between the documents, moves this path from the server URLs into the paths of
- * the operations. For example, the server `https://example.com/v1` with the path `/ideas` and the server
+ * If the server URLs of the two documents have different paths, moves these paths from the server URLs into the paths
+ * of the operations. For example, the server `https://example.com/v1` with the path `/ideas` and the server
  * `https://example.com` with the path `/v1/ideas` give the same URL.
  */
 export function alignPrefixes(base: OpenApiDocument, head: OpenApiDocument): [OpenApiDocument, OpenApiDocument] {
   const [had, has] = [prefixOf(base), prefixOf(head)];
   if (had === has || had === undefined || has === undefined) return [base, head];
-  // Does nothing if the documents would have no path in common after the move. Then the server URLs contain another
-  // version of the API.
+  // If the documents would have no path in common after the move, nothing moves. The server URLs then contain different
+  // versions of the API.
   const paths = new Set(pathsOf(base).map(([path]) => had + path));
   if (!pathsOf(head).some(([path]) => paths.has(has + path))) return [base, head];
   return [

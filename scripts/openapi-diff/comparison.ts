@@ -7,7 +7,7 @@ import type { SchemaComparison } from './schema/pair.ts';
 import type { Direction } from './schema/shape.ts';
 import { sentence } from './sentence.ts';
 
-/** The comparison of two documents: the comparison of their schemas, and the function that receives the findings. */
+/** The comparison of two documents: the comparison of their schemas, and a function that receives the findings. */
 interface Comparison {
   schemas: Readonly<Record<Direction, SchemaComparison>>;
   report: Report;
@@ -20,7 +20,7 @@ export interface Part {
   head: Located;
   operation: string;
   where: string;
-  /** Whether the client receives the request and sends the response, as for a webhook. */
+  /** Whether the client receives the request and sends the response, as a receiver of webhooks does. */
   isReceived: boolean;
   isError: boolean;
 }
@@ -42,12 +42,14 @@ export function isInBoth({ base, head }: Part): boolean {
   return exists(base) && exists(head);
 }
 
-/** Applies a function, such as `textOf`, to a part in both documents. */
+/** Applies a function, such as `textOf`, to a part in the base document and in the head document. */
 export function both<Value>({ base, head }: Part, read: (node: Located) => Value): [was: Value, is: Value] {
   return [read(base), read(head)];
 }
 
-/** Lists the inner parts of a part by their keys, each with its content in both documents. */
+/**
+ * Combines the inner parts of a part from both documents by key. An inner part that only one document has is included.
+ */
 export function matchParts(part: Part, [had, has]: readonly [Parts, Parts]): [key: string, part: Part][] {
   return matchKeys(had, has).map(([key, was, is]) => {
     return [key, { ...part, base: was ?? nothingIn(part.base), head: is ?? nothingIn(part.head) }];
@@ -63,7 +65,8 @@ export function partsAt(part: Part, key: string): [key: string, part: Part][] {
 }
 
 /**
- * Compares the schemas of a part. Set `isAlwaysSent` if the value is never missing, so that its default has no effect.
+ * Compares the schemas of a part. Set `isAlwaysSent` if the sender never omits the value. The default of the schema
+ * then has no effect.
  */
 export function compareSchemaOf(part: Part, subject: string, direction: Direction, isAlwaysSent = false): void {
   const { schemas, report } = part.comparison;

@@ -3,8 +3,8 @@ import { isObject, type Json, type JsonObject, memberOf } from './json.ts';
 import { upgradeDocument } from './upgrade-document.ts';
 
 /**
- * A part of a document. If the document lacks the part, there is no value, and the JSON pointer leads to the nearest
- * parent.
+ * A part of a document. If the document lacks the part, `value` is undefined, and `pointer` is the JSON pointer of the
+ * nearest parent.
  */
 export interface Located {
   document: OpenApiDocument;
@@ -19,11 +19,14 @@ export interface OpenApiDocument {
   /** The name that the caller gave to the document, for messages. */
   name: string;
   value: JsonObject;
-  /** The path that the comparison has moved from the server URLs into the paths. */
+  /** The path that alignPrefixes() has moved from the server URLs into the paths of the operations. */
   pathPrefix: string;
 }
 
-/** Parses an OpenAPI document in JSON or YAML. If the text is no such document, throws a DocumentError with the reason. */
+/**
+ * Parses an OpenAPI document in JSON or YAML. If the text is not an OpenAPI document, throws a DocumentError with the
+ * reason.
+ */
 export function parseDocument(name: string, text: string): OpenApiDocument {
   const value = parseText(name, text);
   if (!isObject(value)) throw new DocumentError(`${name} is not an OpenAPI document: it is not an object`);
@@ -67,7 +70,7 @@ export function exists({ value }: Located): boolean {
   return value !== undefined;
 }
 
-/** Returns a part without a value, for a part that the document lacks. */
+/** Returns a `Located` without a value, for a part that the document lacks. */
 export function nothingIn({ document, pointer }: Located): Located {
   return { document, value: undefined, pointer };
 }
@@ -92,7 +95,7 @@ function pointerTo(node: Located, key: string): string {
   return `${node.pointer}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`;
 }
 
-/** Follows references until the value is not a reference. */
+/** Follows references until it finds a value that is not a reference. */
 export function follow(node: Located, passed = new Set<string>()): Located {
   const reference = textOf(node, '$ref');
   if (reference === undefined) return node;
@@ -102,9 +105,11 @@ export function follow(node: Located, passed = new Set<string>()): Located {
   return follow(targetOf(node, reference), passed.add(node.pointer));
 }
 
-/** Follows the reference of a path item, and merges the fields beside the reference (OpenAPI: Path Item Object). */
+/**
+ * Follows the reference of a path item. Adds the fields beside the reference to the result (OpenAPI: Path Item Object).
+ */
 export function pathItemAt(item: Located): Located {
-  // follow() throws an error if the references form a cycle.
+  // follow() throws an error if the references form a cycle, so the recursion below ends.
   const target = follow(item);
   const reference = textOf(item, '$ref');
   if (reference === undefined) return target;
@@ -113,7 +118,7 @@ export function pathItemAt(item: Located): Located {
   return { document, value: Object.fromEntries(members.filter(([key]) => key !== '$ref')), pointer };
 }
 
-/** Returns the target of a reference from this node. Only references within the document are supported. */
+/** Returns the target of a reference from this node. Throws an error for a reference to another document. */
 export function targetOf({ document, pointer }: Located, reference: string): Located {
   const problem = (what: string) => new DocumentError(`${document.name}: the $ref ${reference} at ${pointer} ${what}`);
   if (!reference.startsWith('#')) throw problem('leads out of the document: bundle it into one file first');
@@ -141,7 +146,7 @@ function anchorsOf(document: OpenApiDocument): Map<string, Located> {
   if (known) return known;
   const anchors = new Map<string, Located>();
   const nodes = [rootOf(document)];
-  // The loop also visits the nodes that are added to the list while it runs.
+  // The loop also visits the nodes that are added to the list while the loop runs.
   for (const node of nodes) {
     for (const name of [textOf(node, '$anchor'), textOf(node, '$dynamicAnchor')]) {
       if (name !== undefined) anchors.set(name, node);

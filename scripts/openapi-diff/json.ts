@@ -7,7 +7,7 @@ export function isObject(value: Json | undefined): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Returns a member of an object, but no inherited property such as `constructor`. */
+/** Returns a member of an object. Does not return an inherited property such as `constructor`. */
 export function memberOf(value: Json | undefined, key: string): Json | undefined {
   return isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined;
 }
@@ -24,12 +24,15 @@ export function isSame(a: Json | undefined, b: Json | undefined): boolean {
   return canonicalText(a) === canonicalText(b);
 }
 
-/** Sorts pairs by their first text, by code units, so that the order is the same on every machine. */
+/** Compares two pairs by their first texts. Compares code units, so that the order is the same on every machine. */
 export function byFirst([a]: readonly [string, ...unknown[]], [b]: readonly [string, ...unknown[]]): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** Lists all keys of two lists of pairs. Each key comes with its value in the first and in the second list. */
+/**
+ * Lists all keys of two lists of pairs. Each key comes with its value from the first list and its value from the second
+ * list.
+ */
 export function matchKeys<Value>(
   had: Iterable<readonly [string, Value]>,
   has: Iterable<readonly [string, Value]>,

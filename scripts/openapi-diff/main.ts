@@ -16,7 +16,7 @@ export { isRaisedBy, requiredBump } from './required-bump.ts';
 export { levels, renderRules, rules } from './rules.ts';
 export { judgeByUsage, parseUsage } from './usage.ts';
 
-/** The output formats. Fields of the JSON format are never removed or changed. */
+/** The output formats. A new version never removes or changes a field of the JSON format. */
 export const formats = {
   text: formatText,
   markdown: formatMarkdown,

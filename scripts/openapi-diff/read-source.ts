@@ -7,7 +7,7 @@ import { DocumentError } from './document.ts';
 
 const run = promisify(execFile);
 
-/** The path of Idea-Board's own OpenAPI document, the default for a Git revision without a path. */
+/** The path of Idea-Board's own OpenAPI document. It is the default path if a Git revision is given without a path. */
 const documentPath = 'contract/openapi.json';
 
 /** The timeout for fetching a document from a URL. */
@@ -27,7 +27,8 @@ export async function readSource(name: string, headers: readonly string[] = []):
   const file = undefined;
   if (name === '-') return { name: 'standard input', text: await textOfStream(process.stdin), file };
   if (/^https?:\/\//i.test(name)) return { name: withoutSecrets(name), text: await readUrl(name, headers), file };
-  // An existing file has precedence over a revision, because the name of a file may contain a colon.
+  // If a file with this name exists, the name is not read as a revision, because the name of a file may contain a
+  // colon.
   if (name.startsWith('git:') || (!existsSync(name) && /^[^:]+:./.test(name))) {
     return { name, text: await readRevision(name, name.replace(/^git:/, '')), file };
   }
@@ -54,16 +55,14 @@ async function readUrl(url: string, listed: readonly string[]): Promise<string> 
   throw new DocumentError(`${name} answers ${response.status} ${response.statusText}`.trimEnd());
 }
 
-/** Splits a header such as `Name: value`. Messages do not contain the value, because it may be a secret. */
+/** Splits a header such as `Name: value`. Error messages do not contain the value, because it may be a secret. */
 function parseHeader(text: string): [name: string, value: string] {
   const [, name, value] = /^([!#$%&'*+.^_`|~\w-]+):\s*(.+)$/.exec(text) ?? [];
   if (name === undefined || value === undefined) throw new DocumentError('a header must have the form "Name: value"');
   return [name, value];
 }
 
-/**
- * Removes passwords and tokens from a URL. The URL may appear in the log of a CI system, where nobody may read secrets.
- */
+/** Removes passwords and tokens from a URL, because the URL may appear in the log of a CI system. */
 function withoutSecrets(url: string): string {
   if (!URL.canParse(url)) return url;
   const { origin, pathname } = new URL(url);

@@ -135,8 +135,8 @@ const requestRules = {
 
 /**
  * The rules for schemas of data that clients receive: response bodies, headers, and webhooks. The new server may send
- * only values that old clients expect. Widening a schema therefore breaks clients. It is only risky if just strict
- * clients notice, for example a new enum value.
+ * only values that old clients expect. Widening a schema therefore breaks clients. A change is only risky if it affects
+ * just strict clients, for example a new enum value.
  */
 const responseRules = {
   'response-field-removed': breaking('A field was removed.', 'Stop reading the field.'),

@@ -1,6 +1,6 @@
 import { canonicalText, type Json } from './json.ts';
 
-/** Capitalizes the first letter of a subject, for the start of a sentence. */
+/** Capitalizes the first letter of a text, so that the text can begin a sentence. */
 export function sentence(subject: string): string {
   return `${subject.charAt(0).toUpperCase()}${subject.slice(1)}`;
 }
@@ -14,12 +14,12 @@ export function textOfValues(values: readonly Json[]): string {
   return values.length > 8 ? `${shown} and ${values.length - 8} more` : shown;
 }
 
-/** Quotes a name from a document, so that no output format interprets its characters. */
+/** Quotes a name from a document as code, so that no output format interprets the characters of the name. */
 export function quote(name: string): string {
   return `\`${name.replaceAll('`', "'").replace(/\s+/g, ' ')}\``;
 }
 
-/** Shortens a value to one line of text for a sentence. */
+/** Writes a value as one line of text for a sentence. Shortens a long text. */
 export function textOfValue(value: Json): string {
   const text = canonicalText(value);
   return quote(text.length > 80 ? `${text.slice(0, 77)}...` : text);

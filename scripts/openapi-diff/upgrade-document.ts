@@ -1,14 +1,14 @@
 import { isObject, type Json, type JsonObject } from './json.ts';
 
-/** Members of the document whose keys are names that the author chose, and not keywords of OpenAPI. */
+/** The members whose keys are names that the author of the document chose, and not keywords of OpenAPI. */
 const maps = new Set(['properties', 'schemas', 'responses', 'parameters', 'headers', 'paths', 'content', 'callbacks']);
 
-/** Members that contain values and not schemas. These values must not change. */
+/** The members that contain plain values and not schemas. The translation must not change these values. */
 const values = new Set(['default', 'enum', 'example', 'examples']);
 
 /**
- * Translates an OpenAPI 3.0 document to 3.1, except the field `openapi`. The schemas of 3.0 differ in `nullable`,
- * exclusive bounds and `$ref`.
+ * Translates an OpenAPI 3.0 document to 3.1, but does not change the field `openapi`. In OpenAPI 3.0, schemas use other
+ * rules for `nullable`, exclusive bounds and `$ref`.
  */
 export function upgradeDocument(document: JsonObject): JsonObject {
   return upgrade(document, false) as JsonObject;

@@ -5,16 +5,18 @@ import { DocumentError, parseText } from './document.ts';
 import { byFirst, type Json, memberOf } from './json.ts';
 import type { RuleId } from './rules.ts';
 
-/** What the clients of an API have used lately, from the file or URL of `--usage`. */
+/**
+ * The operations that the clients of an API have used lately. They come from the file or URL of the option `--usage`.
+ */
 export interface Usage {
-  /** The start of the period. Undefined if the document does not have it. */
+  /** The start of the period that the usage document covers. Undefined if the document does not name it. */
   from: string | undefined;
-  /** Whether the document has all uses of the period. */
+  /** Whether the document lists every use in the period that it covers. */
   isComplete: boolean;
   uses: Use[];
 }
 
-/** An operation that a client has used. */
+/** An operation that one client has used. */
 interface Use {
   client: string;
   /** The method and the path, such as `GET /api/v1/ideas/{id}`. */
@@ -29,7 +31,7 @@ interface Use {
 /** The maximum length of a usage document in characters. */
 const mostCharacters = 64 * 1024 * 1024;
 
-/** Reads a usage document in JSON or YAML. Ignores members that it does not know. */
+/** Reads a usage document in JSON or YAML. Ignores unknown members of the document. */
 export function parseUsage(name: string, text: string): Usage {
   if (text.length > mostCharacters) throw new DocumentError(`${name} has more than ${mostCharacters} characters`);
   const document = parseText(name, text);
@@ -82,8 +84,9 @@ function timeOf(name: string, value: Json): string {
 const operationPattern = /^[A-Z]+ \/\S*$/;
 
 /**
- * Names the clients that each breaking or risky change affects. A change that affects no client no longer counts, and
- * moves to the end of the list. A change that the usage cannot judge stays as it is.
+ * Adds the affected clients to each breaking or risky change. A change that affects no client no longer counts, and
+ * moves to the end of the list. If the usage document does not contain enough data about a change, the change stays as
+ * it is.
  */
 export function judgeByUsage(difference: Difference, { from, isComplete, uses }: Usage): Difference {
   const usesOf = findUses(uses);
@@ -117,7 +120,7 @@ export function judgeByUsage(difference: Difference, { from, isComplete, uses }:
 
 /**
  * Returns a function that finds the uses of an operation. The comparison may have moved a part of the server's URL into
- * the operation's path. So this path may begin with more segments than the path in the usage document.
+ * the operation's path. So this path may end with the path in the usage document, instead of being equal to it.
  */
 function findUses(uses: readonly Use[]): (operation: string) => Use[] {
   const known = new Map<string, Use[]>();
@@ -134,7 +137,7 @@ function findUses(uses: readonly Use[]): (operation: string) => Use[] {
   };
 }
 
-/** Rules for changes that also affect clients that do not send the parameter, the field or the body. */
+/** The rules for changes that also affect clients that do not send the changed parameter, field or body. */
 const rulesForAll: readonly RuleId[] = [
   'parameter-required',
   'request-field-required',
@@ -143,7 +146,7 @@ const rulesForAll: readonly RuleId[] = [
 ];
 
 /**
- * Whether a change of a place affects a client that has used the operation. A change of a response affects every such
+ * Whether a change at a place affects a client that has used the operation. A change of a response affects every such
  * client, because nobody knows which parts of a response a client reads.
  */
 function isAffected({ parameters, fields }: Use, rule: RuleId, { where, field }: Place): boolean {

@@ -6,9 +6,9 @@ const header = `-- The whole schema, for reading. The migrations create it, and 
 `;
 
 /**
- * Writes the schema `public` as SQL statements that create it. Tables are in alphabetical order, but each table follows
- * the tables that it references. PostgreSQL itself writes expressions, constraints and functions, so equal schemas give
- * equal texts.
+ * Writes the schema `public` as SQL statements that create it. The order of tables is alphabetical, but each table
+ * follows the tables that it references. PostgreSQL itself formats expressions, constraints and functions, so equal
+ * schemas give equal texts.
  */
 export async function describeSchema(client: pg.Client): Promise<string> {
   await refuseUnknownObjects(client);
@@ -20,8 +20,8 @@ export async function describeSchema(client: pg.Client): Promise<string> {
 }
 
 /**
- * Throws if the schema has a kind of object that this file cannot write. Otherwise docs/schema.sql would silently lack
- * that object.
+ * Throws an error if the schema has a kind of object that this module cannot write. Otherwise docs/schema.sql would
+ * lack that object without a warning.
  */
 async function refuseUnknownObjects(client: pg.Client) {
   const { rows } = await client.query<{ name: string }>(`
@@ -82,7 +82,7 @@ interface SchemaObject {
   /** The name of a table, or the name of a function with the types of its parameters. */
   name: string;
   isTable: boolean;
-  /** The names of the objects that must be created before this one. */
+  /** The names of the objects that must be created before this object. */
   needs: string[];
 }
 

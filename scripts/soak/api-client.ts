@@ -6,7 +6,7 @@ import { violationOf } from '../../test/helpers/contract-check.ts';
 export interface Observations {
   /** The number of answers by request and status, such as 'POST /api/v1/ideas 201'. */
   answers: Map<string, number>;
-  /** Descriptions of answers that violate the contract or are wrong. */
+  /** Descriptions of wrong answers and of answers that violate the contract. */
   faults: string[];
   /** The latency of each answer with a status below 500. */
   latenciesMs: number[];
@@ -28,8 +28,8 @@ export interface ApiClient {
 }
 
 /**
- * Builds a client that retries a request after 503 with Retry-After, after idempotency_key_in_use, and after an answer
- * of the load balancer itself. Each retry has the same Idempotency-Key.
+ * Builds a client that retries a request after three kinds of answers: 503 with Retry-After, idempotency_key_in_use,
+ * and answers of the load balancer itself. Each retry has the same Idempotency-Key.
  */
 export function buildApiClient(baseUrl: string, token: string, seen: Observations): ApiClient {
   async function exchange(method: string, target: string, json: unknown, key: string) {

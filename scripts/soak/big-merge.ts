@@ -7,15 +7,16 @@ import type { Deployment } from './deployment.ts';
 import { type Ledger, voteKey } from './ledger.ts';
 import type { Actor } from './load.ts';
 
-/** The effects on other requests while an idea with many votes is merged. */
+/** The figures of a merge of an idea with many votes, and of other requests during the merge. */
 export interface BigMerge {
   votes: number;
   mergeMs: number;
-  /** The number of votes on the target idea during the merge, and the number of retried requests. */
+  /** The number of votes on the target idea during the merge. `refused` is the number of retried requests. */
   votesDuring: number;
   refused: number;
   /**
-   * The reads on another board: their number, and their 99th percentiles in milliseconds before and during the merge.
+   * The reads of another board's ideas: the number of reads during the merge, and the 99th percentiles of their
+   * durations in milliseconds, before and during the merge.
    */
   reads: { count: number; before: number; during: number };
   faults: string[];
@@ -33,7 +34,9 @@ const readPauseMs = 20;
 const baselineMs = 5_000;
 const readLimitMs = 200;
 
-/** Creates a board with an idea that has 100,000 votes, and with another idea as the target of the merge. */
+/**
+ * Creates a board with an idea that has 100,000 votes. Also creates another idea, into which this idea will be merged.
+ */
 export async function prepareBigMerge(deployment: Deployment, { seen, ledger }: Omit<Options, 'actor'>) {
   const { cli, query } = deployment;
   const { id: boardId } = await cli<{ id: number }>('board', 'create', '--slug', 'crowd', '--name', 'Crowd');
@@ -118,7 +121,7 @@ async function runBigMerge(
   return { votes: voteCount, mergeMs, votesDuring: voterCount, refused: seen.repeated - repeatedBefore, reads, faults };
 }
 
-/** Measures the duration of reads on the actor's own board, one read after the other, until the work ends. */
+/** Reads the actor's own board, one read after the other, until `work` ends. Returns the durations of the reads. */
 async function readWhile({ client }: Actor, work: Promise<unknown>): Promise<number[]> {
   let isOver = false;
   const end = work.finally(() => {

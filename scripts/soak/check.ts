@@ -4,12 +4,12 @@ import { brokenInvariants } from '../../test/helpers/invariants.ts';
 import type { Deployment } from './deployment.ts';
 import { type Ledger, voteKey } from './ledger.ts';
 
-/** The maximum age of a heartbeat. The worker's cron records one each minute. */
+/** The maximum age of the worker's last heartbeat. The worker's cron job records a heartbeat each minute. */
 const oldestHeartbeatSeconds = 75;
 
 /**
- * Compares the database with the acknowledged writes. Lists missing, wrong and additional rows,
- * broken invariants, undelivered webhooks, stuck jobs and an old heartbeat.
+ * Compares the database with the acknowledged writes. Lists missing, wrong and unexpected rows, broken invariants,
+ * undelivered webhooks, stuck jobs and an old heartbeat.
  */
 export async function checkDatabase(
   { query: rows }: Deployment,

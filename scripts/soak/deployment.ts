@@ -18,8 +18,8 @@ const probeIntervalMs = 500;
 export async function deploy(sampleIntervalMs: number, smtpUrl: string) {
   const postgres = await startOwnPostgres({}, { isOnDisk: true });
   const pool = new pg.Pool({ connectionString: postgres.url });
-  // Ignores errors of idle connections, which end when PostgreSQL restarts. Without a listener, such an error would end
-  // this process.
+  // Ignores errors of idle connections, because these connections break when PostgreSQL restarts. Without a listener,
+  // such an error would end this process.
   pool.on('error', () => {});
   const balancer = await startBalancer(probeIntervalMs);
   const memory = watchMemory(sampleIntervalMs);

@@ -4,7 +4,7 @@ import { IdeaBoard, isIdeaBoardError } from '../../client/main.ts';
 import { type Deployment, deploy, type ProcessName } from './deployment.ts';
 import { describeMachine } from './results.ts';
 
-/** The results of the soak test of programs that follow events. */
+/** The results of the soak test with programs that follow events. */
 export interface EventsReport {
   minutes: number;
   startedAt: Date;
@@ -12,9 +12,9 @@ export interface EventsReport {
   loadBefore: number;
   events: number;
   kills: { server: number; postgres: number };
-  /** How often followers crashed before they saved the cursor of an event. */
+  /** The number of crashes before a follower had saved the cursor of an event. */
   crashes: number;
-  /** The number of requests of all followers. */
+  /** The total number of requests that the followers sent. */
   requests: number;
   faults: string[];
 }
@@ -24,15 +24,15 @@ const followerCount = 5;
 const writerPauseMs = 200;
 /** The longest time between two kills. */
 const longestPeaceMs = 20_000;
-/** How long a killed PostgreSQL stays down. */
+/** How long PostgreSQL stays down after it was killed. */
 const outageMs = 2_000;
 const patienceMs = 120_000;
 const sampleIntervalMs = 2_000;
 
 /**
- * Runs programs that create ideas and programs ("followers") that follow the events, while servers and PostgreSQL are
- * killed at random. Each follower must get every committed event exactly once. If a follower crashed before it saved
- * the cursor of an event, it may get this event again.
+ * Runs programs that create ideas and programs ("followers") that follow the events. Meanwhile kills servers and
+ * PostgreSQL at random. Each follower must get every committed event exactly once. If a follower crashed before it
+ * saved the cursor of an event, it must get this event again.
  */
 export async function runEventsSoak(
   minutes: number,
@@ -124,7 +124,7 @@ async function write(client: IdeaBoard, isOver: () => boolean) {
       const { id } = await client.ideas.create({ title: `Idea ${n}`, body: 'Create me once.' });
       await client.ideas.setStatus(id, { status: 'planned' });
     } catch (error) {
-      // If PostgreSQL is down for too long, all retries of a request fail.
+      // This error is expected: if PostgreSQL is down for too long, all retries of a request fail.
       if (!isIdeaBoardError(error)) throw error;
     }
     await delay(Math.random() * writerPauseMs);
@@ -136,9 +136,9 @@ async function write(client: IdeaBoard, isOver: () => boolean) {
  * cursor.
  */
 class Follower {
-  /** How often the program got each event. */
+  /** How often this program received each event, by the event's id. */
   readonly seen = new Map<string, number>();
-  /** How often the program crashed before it saved the cursor of each event. */
+  /** How often this program crashed before it saved the cursor of each event, by the event's id. */
   readonly #unsaved = new Map<string, number>();
   readonly ended: Promise<void>;
   crashes = 0;

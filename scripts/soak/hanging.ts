@@ -21,7 +21,7 @@ const patienceMs = 60_000;
 
 /**
  * Gives one account a hundred webhook endpoints that never answer. Meanwhile measures the delays of another account's
- * webhook and mail. Deletes both accounts afterwards, because the ledger does not contain them.
+ * webhook and mail. Deletes both accounts afterwards, because the test's ledger of expected data does not contain them.
  */
 export async function measureHanging(deployment: Deployment, smtp: SmtpReceiver): Promise<HangingFigures> {
   const { query } = deployment;
@@ -61,7 +61,7 @@ export async function measureHanging(deployment: Deployment, smtp: SmtpReceiver)
   }
 }
 
-/** Returns a description of the fault if a delivery was late. */
+/** Returns a description of the fault if a webhook or a mail was late. */
 export function faultOfHanging({ webhookMs, mailMs }: HangingFigures): string | undefined {
   const late = [
     webhookMs > longestWebhookMs ? `another account's webhook arrived after ${Math.round(webhookMs)} ms` : [],

@@ -8,10 +8,15 @@ import type { Receiver } from './receiver.ts';
 export interface Harm {
   what: string;
   atMinute: number;
-  /** The times from the restart of PostgreSQL until all servers answered, and until a webhook event was delivered. */
+  /**
+   * The times until the servers recovered from a restart of PostgreSQL: until all servers answered, and until a webhook
+   * arrived.
+   */
   recovered: { answeredMs: number; toldMs: number } | undefined;
   fault: string | undefined;
-  /** The delays for another account while the webhook endpoints of one account never answer. */
+  /**
+   * The longest delays of one account's webhook and mail, while the webhook endpoints of another account never answer.
+   */
   hanging?: HangingFigures;
 }
 
@@ -26,7 +31,7 @@ interface Scene {
 
 type Outcome = Pick<Harm, 'recovered' | 'fault' | 'hanging'>;
 
-/** The disruptions of the soak test. The number says when a disruption starts, as a share of the test's duration. */
+/** The disruptions of the soak test. The number is the start of a disruption, as a share of the test's duration. */
 const harmful: [number, string, (scene: Scene) => Promise<Outcome>][] = [
   [0.15, 'PostgreSQL stopped (fast), away for 3 s, started', scene => restartPostgres(scene, 'fast')],
   [0.35, 'Server 1 restarted (SIGTERM)', scene => restart(scene, 'server 1')],

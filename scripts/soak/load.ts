@@ -42,7 +42,7 @@ export async function runLoad(actor: Actor, options: LoadOptions) {
 }
 
 async function createIdea({ client }: Actor, { ledger }: LoadOptions, own: KnownIdea[], turn: number) {
-  // The title contains a unique word, so that a search can find exactly this idea.
+  // The title contains a unique word, so that a later search must find exactly this idea.
   const title = `Idea ${turn} ${randomBytes(6).toString('hex')}`;
   const made = await client.send('POST /api/v1/ideas', { title, body: 'Under steady load.' }, 201);
   if (!made) return;
@@ -66,8 +66,8 @@ async function castVote({ tokenId, client }: Actor, { ledger, seen, shared }: Lo
 async function comment({ tokenId, client }: Actor, { ledger, shared }: LoadOptions, turn: number) {
   const { id } = pick(shared) as KnownIdea;
   const body = `Comment ${turn} of token ${tokenId}`;
-  // The server rejects two comments in succession from one user, even with different tokens. The second comment gets
-  // 422.
+  // The server rejects a user's comment that directly follows a comment of the same user, even with another token. The
+  // status is 422.
   const made = await client.send(`POST /api/v1/ideas/${id}/comments`, { body }, 201, 422);
   if (made?.status !== 201) return;
   ledger.comments.add(body);

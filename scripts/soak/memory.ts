@@ -8,7 +8,7 @@ export interface MemoryFigures {
   firstMb: number;
   lastMb: number;
   mostMb: number;
-  /** The growth per minute: the slope of a linear regression. */
+  /** The growth of the memory per minute: the slope of a linear regression. */
   mbPerMinute: number;
   isFlat: boolean;
 }
@@ -19,11 +19,11 @@ interface Series {
   samples: { minutes: number; mb: number }[];
 }
 
-/** The length of the warm-up. The heap of a process first grows to its allowed size, and this growth is not a leak. */
+/** The length of the warm-up. A process first grows its heap to the allowed size, and this growth is not a leak. */
 const warmUpMinutes = 1;
 
 /**
- * Memory that grows by less than this share, or by less than noiseMb, counts as constant, because garbage collection
+ * Memory that grows by less than this share, or by less than `noiseMb`, counts as constant, because garbage collection
  * causes such changes.
  */
 const flatShare = 0.1;
@@ -51,7 +51,10 @@ export function watchMemory(intervalMs: number) {
     },
     leave: (pid: number) => void alive.delete(pid),
     close: () => clearInterval(timer),
-    /** Returns the figures of processes with enough samples. In a short test the warm-up is shorter. */
+    /**
+     * Returns the figures of the processes that have enough samples. In a short test, the warm-up takes a tenth of the
+     * test.
+     */
     figures: (minutes: number) => all.flatMap(series => figuresOf(series, Math.min(warmUpMinutes, minutes / 10))),
   };
 }

@@ -16,7 +16,7 @@ export interface SoakReport {
   minutes: number;
   startedAt: Date;
   postgresVersion: string;
-  /** The load of the machine by other programs, measured before the test. */
+  /** The load of other programs on the machine, measured before the test. */
   loadBefore: number;
   observations: Observations;
   ledger: Ledger;
@@ -29,7 +29,7 @@ export interface SoakReport {
 }
 
 interface Faults {
-  /** Answers that violate the contract, unexpected answers, and answers that lack an earlier write. */
+  /** Answers that violate the contract, answers with an unexpected status, and reads that miss an earlier write. */
   answers: string[];
   /** The requests that got no answer from the server. */
   unanswered: string[];

@@ -6,15 +6,15 @@ import * as sql from './statements.ts';
 
 /**
  * The floor of the API benchmark: a minimal server with the same libraries and answers. For each request it looks up
- * the token hash, counts one rate limit, and runs one prepared query. It has no rate limit per IP address, ETag,
- * request id, log, validation or error body.
+ * the token hash, counts one rate limit, and runs one prepared query. It does not validate requests or write a log. Its
+ * answers have no ETag, request id or error body.
  */
 const limit = 1_000_000_000;
 const readWindowMs = 60_000;
 const writeWindowMs = 3_600_000;
 
 const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL, max: 16 });
-// Parses ids as JavaScript numbers. The ids here are small enough, so they need no BigInt or text.
+// Parses ids as JavaScript numbers. The ids of the benchmark are small enough, so they need no BigInt or text.
 pg.types.setTypeParser(pg.types.builtins.INT8, Number);
 await pool.query(sql.defineVote);
 

@@ -1,4 +1,7 @@
-/** The SQL of the floor, a minimal server for comparison. Each connection prepares each statement once. */
+/**
+ * The SQL of the floor, a minimal server that the benchmark compares with ours. Each connection prepares each statement
+ * once.
+ */
 
 /**
  * Parameters: $1 token id, $2 token hash, $3 key of the rate limit counter, $4 start of its window, $5 end of its

@@ -3,8 +3,8 @@ import type { Difference } from '../compare-documents.ts';
 import { actionOf, groupOf, placesOf, summarize, usageOf } from './phrases.ts';
 
 /**
- * Writes a JUnit report with a test case for each change. Breaking changes are failures. Accepted and unused changes are
- * skipped.
+ * Writes a JUnit report with a test case for each change. Breaking changes are reported as failed tests. Accepted and
+ * unused changes are reported as skipped tests.
  */
 export function formatJunit(difference: Difference): string {
   const { base, head, changes, counts } = difference;
@@ -36,7 +36,10 @@ function formatChange(change: Change): string {
   return `${open}${result}</testcase>`;
 }
 
-/** Returns why a change does not count: it is accepted, or it affects no client. */
+/**
+ * Returns why a change does not count: the accept file accepts it, or it affects no client. Otherwise returns
+ * undefined.
+ */
 function reasonToSkip(change: Change): string | undefined {
   return groupOf(change) === 'unused' ? usageOf(change).trim() : change.accepted;
 }

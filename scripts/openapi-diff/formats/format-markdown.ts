@@ -6,7 +6,7 @@ import { actionOf, groupOf, placesOf, summarize } from './phrases.ts';
 /** Marks the comment on a pull request. The next run then replaces that comment instead of adding another one. */
 const commentMarker = '<!-- openapi-diff -->';
 
-/** The maximum length of the output. GitHub accepts comments of at most 65,536 characters. */
+/** The maximum length of the output. GitHub refuses comments with more than 65,536 characters. */
 const mostCharacters = 60_000;
 
 /** Writes Markdown for a comment on a pull request or for the summary of a CI job. */
@@ -28,7 +28,7 @@ function section(group: (typeof groups)[number], changes: readonly Change[]): st
   if (texts.length === 0) return [];
   const list = texts.join('\n');
   if (group === 'breaking' || group === 'risky') return [`### ${headings[group]}\n\n${list}\n`];
-  // Additive and unused changes are collapsed, because they need no action.
+  // Additive and unused changes are initially hidden (`<details>`), because they need no action.
   return [`<details><summary>${headings[group]} (${texts.length})</summary>\n\n${list}\n\n</details>\n`];
 }
 
@@ -46,7 +46,7 @@ function escapeMarkdown(message: string): string {
     .join('');
 }
 
-/** Writes a text as a code span. Backticks in the text cannot end the span. */
+/** Writes a text as a code span. The span begins and ends with more backticks than the text contains in a row. */
 function code(text: string): string {
   const longest = Math.max(0, ...[...text.matchAll(/`+/g)].map(([ticks]) => ticks.length));
   const fence = '`'.repeat(longest + 1);

@@ -1,8 +1,8 @@
 import { isMap, isScalar, isSeq, LineCounter, parseDocument } from 'yaml';
 
 /**
- * Returns a function that finds the line of a JSON pointer's target in a JSON or YAML text, counted from 1. If the target
- * is missing, the function returns the line of its parent.
+ * Returns a function that finds the line of a JSON pointer's target in a JSON or YAML text, counted from 1. If the
+ * target is missing, the function returns the line of the nearest parent.
  */
 export function linesOf(text: string): (pointer: string) => number {
   const counter = new LineCounter();

@@ -3,10 +3,13 @@ import type { Difference } from '../compare-documents.ts';
 import { type Level, levels, nothingToDo } from '../rules.ts';
 import { quote } from '../sentence.ts';
 
-/** The maximum number of places in output for people. The JSON output lists all places. */
+/** The maximum number of places of a change in output for people. The JSON output lists all places. */
 const mostPlaces = 5;
 
-/** Formats a place as `GET /api/v1/ideas: response 200, data[].title`, with the number of its clients if known. */
+/**
+ * Formats a place as `GET /api/v1/ideas: response 200, data[].title`. If the number of clients that use the place is
+ * known, adds this number.
+ */
 function textOfPlace({ operation, where, field, clients }: Place): string {
   const parts = [where, field].filter(part => part !== '').join(', ');
   const users = clients === undefined ? '' : ` (${clients} ${clients === 1 ? 'client' : 'clients'})`;
@@ -24,7 +27,9 @@ export function placesOf(change: Change, bullet: string, mark = (place: string) 
   return shown.map(place => `${bullet}${place}\n`).join('');
 }
 
-/** Writes the required action of a change, or why it is accepted. Writes nothing if no action is needed. */
+/**
+ * Writes the required action and the affected clients. For an accepted change, writes only why the change is accepted.
+ */
 export function actionOf(change: Change): string {
   const { action, accepted } = change;
   if (accepted !== undefined) return ` Accepted: ${accepted.replace(/\s+/g, ' ')}`;
@@ -34,7 +39,10 @@ export function actionOf(change: Change): string {
 /** The maximum number of clients in output for people. The JSON output names all clients. */
 const mostClients = 5;
 
-/** Writes which clients a change affects, or that it affects none. Writes nothing if that is unknown. */
+/**
+ * Writes which clients a change affects, or that it affects no client. Writes nothing if the affected clients are
+ * unknown.
+ */
 export function usageOf({ affected }: Change): string {
   if (affected === undefined) return '';
   const { clients, lastUsedAt, since } = affected;
@@ -46,12 +54,12 @@ export function usageOf({ affected }: Change): string {
   return ` Used by ${names}${more}, last on ${lastUsedAt?.slice(0, 10)}.`;
 }
 
-/** The heading of a change's group: its level, or `unused` if it affects no client. */
+/** Returns the group of a change in the output: its level, or `unused` if the change affects no client. */
 export function groupOf(change: Change): Level | 'unused' {
   return isUnused(change) && change.accepted === undefined ? 'unused' : change.level;
 }
 
-/** Summarizes the differences: `2 breaking, 1 additive; 3 descriptions or examples differ`. */
+/** Summarizes the differences in a text such as `2 breaking, 1 additive; 3 descriptions or examples differ`. */
 export function summarize({ counts, accepted, unused, descriptions }: Difference): string {
   const found = levels.filter(level => counts[level] > 0).map(level => `${counts[level]} ${level}`);
   if (unused > 0) found.push(`${unused} unused`);

@@ -3,8 +3,8 @@ import { isObject, type JsonObject } from '../json.ts';
 import type { Fragment } from './shape.ts';
 
 /**
- * A schema object without its `$ref` and `allOf`, called an atom here. The schemas in `$ref` and `allOf` are separate
- * atoms.
+ * A schema object without its `$ref` and `allOf`. The code calls it an atom. The schemas in `$ref` and `allOf` are
+ * separate atoms.
  */
 export interface Atom extends Located {
   value: JsonObject;
@@ -16,8 +16,8 @@ export interface Atom extends Located {
 }
 
 /**
- * Returns the schema objects (atoms) that a value must satisfy. Returns undefined if one of them is `false`, because no
- * value satisfies `false`.
+ * Returns the schema objects (atoms) that a value must satisfy. Returns undefined if one of these schemas is `false`,
+ * because no value satisfies `false`.
  */
 export function atomsOf(fragment: Fragment): Atom[] | undefined {
   const atoms: Atom[] = [];
@@ -43,8 +43,8 @@ export function atomsOf(fragment: Fragment): Atom[] | undefined {
 }
 
 /**
- * Returns the JSON pointer that the output shows for a schema. If the schema is only a reference, this is the pointer
- * of the reference's target.
+ * Returns the JSON pointer that the output shows for a schema. If the schema has a reference, this is the pointer of
+ * the reference's target.
  */
 export function pointerOf([node]: Fragment, passed = new Set<string>()): string {
   if (node === undefined) return '#';
@@ -76,7 +76,7 @@ export function isMatch(pattern: string, name: string): boolean {
   }
 }
 
-/** Splits a text with a list of keywords into the keywords. */
+/** Splits a text at white space. Returns the set of its words, which are keywords of JSON Schema. */
 export function keywordsOf(text: string): Set<string> {
   return new Set(text.split(/\s+/));
 }
@@ -93,15 +93,15 @@ const annotations = keywordsOf(
 const references = keywordsOf('$ref $dynamicRef $recursiveRef');
 
 /**
- * Whether a keyword neither allows nor refuses values. An unknown keyword is no annotation, because it may refuse
- * values.
+ * Whether a keyword neither allows nor refuses values. An unknown keyword may refuse values, so it does not count as an
+ * annotation.
  */
 export function isAnnotation(keyword: string): boolean {
   if (keyword.startsWith('$')) return !references.has(keyword);
   return annotations.has(keyword) || keyword.startsWith('x-');
 }
 
-/** The keywords that have their own property in `Shape` (a normalized schema). */
+/** The keywords whose content `Shape` (a normalized schema) keeps in separate properties. */
 const compared = keywordsOf(
   `$ref allOf anyOf oneOf type const enum format contentEncoding contentMediaType pattern minLength maxLength
   minimum maximum exclusiveMinimum exclusiveMaximum multipleOf items prefixItems minItems maxItems uniqueItems
@@ -115,8 +115,8 @@ export const groups = [
 ];
 
 /**
- * Returns the keywords that `Shape` (a normalized schema) keeps in `rest`: all constraints without their own property
- * in `Shape`. Keywords that have a meaning only together share an object.
+ * Returns the keywords that `Shape` (a normalized schema) keeps in `rest`. These are all constraints that have no
+ * separate property in `Shape`. Keywords that have a meaning only together share an object.
  */
 export function restOf(schema: JsonObject): JsonObject[] {
   const left = Object.keys(schema).filter(keyword => !isAnnotation(keyword) && !compared.has(keyword));

@@ -29,7 +29,7 @@ export function compareFields(pair: SchemaPair): void {
     const newPointer = pointerOf(is) ?? newFields.hidden.get(field) ?? head.fieldsPointer;
     const at = { field, base: pointerOf(was) ?? base.fieldsPointer, head: newPointer };
     if (turn) report(pair, turn[0], () => turn[1], at);
-    // If a schema does not list the field, the schema of additional fields applies to the field.
+    // If a schema does not list the field, its schema for additional fields applies to the field.
     const isIgnored = turn?.[0] === 'request-field-ignored' && isLimited(newFields.additional);
     if ((was && is) || isIgnored || (was === undefined && isLimited(fields.additional))) {
       // The default of a field has no effect if the sender's schema requires the field.
@@ -42,8 +42,8 @@ export function compareFields(pair: SchemaPair): void {
 }
 
 /**
- * Returns the messages about an added, removed or changed field. They differ if the schema excludes unlisted fields, or
- * if the field is readOnly or writeOnly.
+ * Returns the rules and messages for an added, removed or changed field. They depend on whether the schema excludes
+ * unlisted fields, and on whether the field is readOnly or writeOnly.
  */
 function turnsOf({ base, head, direction }: SchemaPair, field: string): Turns {
   const isHidden = head.fields.hidden.has(field);
@@ -62,7 +62,7 @@ function pointerOf(fragment: Fragment | undefined): string | undefined {
   return fragment && (fragment[0]?.pointer ?? '#');
 }
 
-/** Whether the schema for unlisted fields accepts only some values. */
+/** Whether the schema for unlisted fields accepts some values but not all. */
 function isLimited(fragment: Fragment): boolean {
   return fragment.length > 0 && !isClosed(fragment);
 }
@@ -70,8 +70,8 @@ function isLimited(fragment: Fragment): boolean {
 const anyField: Place = { kind: 'any field', field: '*', isAlwaysSent: true };
 
 /**
- * Compares the schemas of fields whose names match a pattern. A pattern that only the receiver has is safe if the
- * sender sends only listed fields. A pattern that only the sender has is safe if the receiver accepts all fields.
+ * Compares the schemas of fields whose names match a pattern. If only the receiver has a pattern, this is safe if the
+ * sender sends only listed fields. If only the sender has a pattern, this is safe if the receiver accepts all fields.
  */
 function comparePatterns(pair: SchemaPair): void {
   const { base, head } = pair;
@@ -89,7 +89,10 @@ function comparePatterns(pair: SchemaPair): void {
   reportRest(pair, !isUnsafe);
 }
 
-/** Compares the rule for additional fields. They may be excluded, unrestricted, or have a common schema. */
+/**
+ * Compares how two schemas treat additional fields. A schema may exclude them, allow all of them, or have one schema
+ * for all of them.
+ */
 function compareAdditional(pair: SchemaPair): void {
   const { base, head, direction } = pair;
   const [was, is] = [isClosed(base.fields.additional), isClosed(head.fields.additional)];
@@ -101,7 +104,10 @@ function compareAdditional(pair: SchemaPair): void {
   }
 }
 
-/** Compares the items of two array schemas: the fixed first items (`prefixItems`), and all other items. */
+/**
+ * Compares the item schemas of two array schemas: the schemas of the first items (`prefixItems`), and the schema of all
+ * other items.
+ */
 export function compareItems(pair: SchemaPair): void {
   const { base, head } = pair;
   const places = Math.max(base.prefixItems.length, head.prefixItems.length);

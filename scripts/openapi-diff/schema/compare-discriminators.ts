@@ -7,7 +7,7 @@ import { readShape } from './read-shape.ts';
 import type { Fragment, SchemaReader, Shape } from './shape.ts';
 import { identityOf } from './write-schema.ts';
 
-/** Compares discriminator fields, and the alternatives that their values select. */
+/** Compares discriminator fields. Also compares which alternative each value of the field selects. */
 export function compareDiscriminators(pair: SchemaPair): void {
   const [base, head] = [pair.base.discriminator, pair.head.discriminator];
   if (base === undefined) return;
@@ -28,7 +28,7 @@ export function compareDiscriminators(pair: SchemaPair): void {
     const has = meaningsOf(pair.comparison.head, pair.head, head);
     for (const [value, meaning] of had) {
       const now = has.get(value);
-      // An alternative counts as the same if it has the same name or the same content.
+      // An alternative counts as unchanged if it has the same name or the same content as before.
       const isSame = now && (now.pointer === meaning.pointer || now.text === meaning.text);
       if (isSame ?? direction === 'response') continue;
       const message = `the value ${quote(value)} of ${name} means ${now ? 'another alternative' : 'nothing any more'}.`;
@@ -37,7 +37,7 @@ export function compareDiscriminators(pair: SchemaPair): void {
   }
 }
 
-/** The alternatives by their values of the discriminator field. */
+/** The alternatives of a union. The key is the value of the discriminator field that selects the alternative. */
 type Meanings = Map<string, { pointer: string; text: string }>;
 
 function meaningsOf(reader: SchemaReader, shape: Shape, discriminator: Located): Meanings {
@@ -57,7 +57,7 @@ function meaningsOf(reader: SchemaReader, shape: Shape, discriminator: Located):
     const name = schemaNameOf(variant.pointer);
     const fragment = variant.fields.properties.get(field);
     const isListed = fragment !== undefined && readShape(reader, fragment).values !== undefined;
-    // A schema without a mapping is selected by its own name, unless the schema fixes the field's value.
+    // If a schema has no entry in `mapping`, its own name selects it, unless the schema fixes the value of the field.
     if (name === undefined || mapped.has(variant.pointer) || isListed) continue;
     add(name, [targetOf(discriminator, variant.pointer)]);
   }

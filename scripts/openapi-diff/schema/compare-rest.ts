@@ -10,7 +10,7 @@ import { type Constraint, writeConstraint, writePlain } from './write-schema.ts'
 /**
  * Compares keywords that have no rule of their own, such as `not` and `if`. A change is safe if it only removes
  * constraints from requests, or only adds constraints to responses. A change is also safe if the library jsoncompat
- * proves it.
+ * finds it safe.
  */
 export function compareRest(pair: SchemaPair): void {
   const { base, head, comparison, direction } = pair;
@@ -21,8 +21,8 @@ export function compareRest(pair: SchemaPair): void {
   const added = has.filter(one => !isIn(had, one));
   if (removed.length + added.length === 0) return;
   const onlyReceived = direction === 'request' ? added : removed;
-  // Only the constraints that the receiver alone has can break a client. The change is safe if jsoncompat supports all
-  // of these constraints and finds the schemas compatible.
+  // A change can break a client only through a constraint that the receiver has and the sender lacks. The change is
+  // safe if jsoncompat supports all of these constraints and finds the schemas compatible.
   const isProven =
     [...removed, ...added].every(isKnown) &&
     ![...had, ...has].some(({ keywords }) => 'unevaluatedProperties' in keywords || 'unevaluatedItems' in keywords) &&
@@ -33,7 +33,7 @@ export function compareRest(pair: SchemaPair): void {
 
 /**
  * The keywords in `rest` that can only refuse values. Without such a keyword, a schema accepts the same values or more.
- * An unknown keyword might also allow more values.
+ * An unknown keyword is not listed, because it might also allow more values.
  */
 const constraints = new Set([
   ...groups.flat(),
@@ -59,8 +59,8 @@ function writeWith(base: Shape, constraints: readonly Constraint[]): JsonObject 
 }
 
 /**
- * Checks the verdict of the rules with the library jsoncompat. If the rules find no breaking or risky change, the
- * library must find the two schemas compatible. The schemas of fields and items are checked separately.
+ * Checks the verdict of the rules with the library jsoncompat. If the rules find no breaking or risky change but the
+ * library does, reports an unsafe change. Other calls check the schemas of fields and items.
  */
 export function audit(pair: SchemaPair): void {
   const { base, head, comparison } = pair;
@@ -79,8 +79,8 @@ export function audit(pair: SchemaPair): void {
 }
 
 /**
- * Returns a schema with some of its fields, under numbers instead of their names. Many changes then give the same
- * schemas, so that the library has fewer questions to answer.
+ * Returns a schema that keeps only the given fields and replaces their names by numbers. Many different changes then
+ * give the same schemas, so that the library has fewer questions to answer.
  */
 function withFields(shape: Shape, names: readonly string[]): Shape {
   const { properties, required } = shape.fields;
@@ -107,11 +107,12 @@ const mostQuestions = 60;
 /**
  * Whether the new schema is safe for a client of the old schema. A request schema must accept all old requests. A
  * response schema must allow only old responses. Returns undefined if jsoncompat gave no answer. The change then counts
- * as unsafe, unless a rule knows that it is safe.
+ * as unsafe, unless the other rules have found it safe.
  *
  * jsoncompat is not sufficient for the whole comparison: it answers only yes or no, ignores readOnly, reports a merged
- * allOf as narrower, and ignores every keyword that it does not know. Therefore it gets schemas with these parts
- * resolved. It decides only about keywords without a rule, and checks the verdicts of the rules.
+ * allOf as narrower, and ignores every keyword that it does not know. Therefore this code resolves readOnly and allOf
+ * before it calls jsoncompat. The library decides only about keywords without a rule, and checks the verdicts of the
+ * rules.
  */
 function isCompatible(comparison: SchemaComparison, base: JsonObject, head: JsonObject): boolean | undefined {
   const { direction, answers } = comparison;
@@ -133,14 +134,14 @@ function ask(base: string, head: string, role: 'serializer' | 'deserializer'): b
   try {
     return check_compat(base, head, role);
   } catch {
-    // The library throws for unsupported keywords and for schemas that no value satisfies.
+    // The library throws an error for unsupported keywords and for schemas that no value satisfies.
     return false;
   }
 }
 
 /**
- * The keywords that the library jsoncompat supports, by their values. For other keywords, it wrongly calls every change
- * safe.
+ * The keywords that the library jsoncompat supports, grouped by the type of their values. For other keywords, the
+ * library wrongly calls every change safe.
  */
 const judged = {
   plain: keywordsOf(

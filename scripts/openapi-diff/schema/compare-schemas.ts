@@ -10,7 +10,10 @@ import { isSerious, nameAt, pairOf, type SchemaComparison, type SchemaPair } fro
 import { readShape } from './read-shape.ts';
 import type { Direction, Fragment, SchemaReader, Shape } from './shape.ts';
 
-/** Begins the comparison of all schemas whose data a client sends (`request`) or receives (`response`). */
+/**
+ * Begins the comparison of all schemas in one direction: of data that a client sends (`request`) or receives
+ * (`response`).
+ */
 export function beginComparison(base: Located, head: Located, direction: Direction): SchemaComparison {
   const readers = { base: readerOf(base, direction), head: readerOf(head, direction) };
   return { direction, ...readers, pairs: new Map(), answers: new Map() };
@@ -27,7 +30,7 @@ export interface Root {
   operation: string;
   where: string;
   subject: string;
-  /** Whether the value is in an error response. Clients depend on `error.key` in it. */
+  /** Whether the value is part of an error response. A changed value of `error.key` then has its own rules. */
   isError: boolean;
   isAlwaysSent: boolean;
   report: Report;
@@ -36,31 +39,33 @@ export interface Root {
 interface Visit {
   pair: SchemaPair;
   subject: string;
-  /** The field from the start of the body, such as `data[].title`. */
+  /** The path of the field, starting at the body, such as `data[].title`. */
   field: string;
   isAlwaysSent: boolean;
   outer: Visit | undefined;
 }
 
-/** If many fields of one body have the same changed schema, the comparison reports at most this number of them. */
+/**
+ * If many fields of one body have the same changed schema, the comparison reports at most this number of these fields.
+ */
 const mostTimes = 16;
 
 /**
- * After this number of visits, the comparison visits each pair of schemas only once, because in some documents most
- * schemas refer to most others. The output then lists every change, but not every place of a change.
+ * In some documents, most schemas refer to most other schemas. After this number of visits, the comparison therefore
+ * visits each pair of schemas only once. The output then lists every change, but not every place of a change.
  */
 const manyVisits = 60;
 
 /**
- * Reports the changes of a body or a parameter, each at its shortest path. Compares each pair of schemas only once, even
- * if many operations share the pair.
+ * Reports the changes of a body or a parameter. Visits the shortest paths of fields first. Compares each pair of
+ * schemas only once, even if many operations share the pair.
  */
 export function compareSchemas(comparison: SchemaComparison, root: Root, base: Fragment, head: Fragment): void {
   const pair = pairOf(comparison, readShape(comparison.base, base), readShape(comparison.head, head));
   const { subject, isAlwaysSent } = root;
   const visits: Visit[] = isChanged(pair) ? [{ pair, subject, field: '', isAlwaysSent, outer: undefined }] : [];
   const times = new Map<SchemaPair, number>();
-  // The loop also visits the pairs that are added to the list while it runs.
+  // The loop also visits the pairs that are added to the list while the loop runs.
   for (const visit of visits) {
     visit.pair.isVisited = true;
     reportAt(root, visit);
@@ -82,7 +87,10 @@ export function compareSchemas(comparison: SchemaComparison, root: Root, base: F
   }
 }
 
-/** Whether the comparison of a pair runs inside a comparison of the same pair, because a schema can contain itself. */
+/**
+ * Whether the path to this visit already contains the same pair of schemas. This happens because a schema can contain
+ * itself.
+ */
 function isWithin(visit: Visit, pair: SchemaPair): boolean {
   for (let one: Visit | undefined = visit; one !== undefined; one = one.outer) if (one.pair === pair) return true;
   return false;
@@ -120,18 +128,19 @@ function compareOnce(pair: SchemaPair): void {
   pair.state = 'compared';
 }
 
-/** Whether two schemas, or the schemas inside them, have a finding. */
+/** Whether the comparison of two schemas, or of the schemas inside them, has found a difference. */
 function isChanged(pair: SchemaPair): boolean {
   return leadsTo(pair, 'isChanged', ({ findings }) => findings.length > 0);
 }
 
-/** The maximum depth of calls of isSafe() inside each other. Below this depth, the answer is no. */
+/** The maximum depth of recursive calls of isSafe(). A deeper call returns false. */
 const mostDepth = 24;
 let depth = 0;
 
 /**
  * Whether the head schema can replace the base schema without an effect on clients. Compares the two schemas and all
- * schemas in them. If this comparison already runs, because a schema contains itself, the answer is no.
+ * schemas in them. Returns false if the comparison of these schemas is already running, because a schema contains
+ * itself.
  */
 function isSafe(comparison: SchemaComparison, base: Shape, head: Shape): boolean {
   if (depth >= mostDepth) return false;
@@ -144,11 +153,14 @@ function isSafe(comparison: SchemaComparison, base: Shape, head: Shape): boolean
   }
 }
 
-/** Whether a test succeeds for a pair of schemas or for a pair inside it. Remembers each final answer. */
+/**
+ * Whether a test succeeds for a pair of schemas or for a pair inside it. Stores each final result in the property that
+ * `answer` names.
+ */
 function leadsTo(root: SchemaPair, answer: 'isChanged' | 'isUnsafe', test: (pair: SchemaPair) => boolean): boolean {
   if (root[answer] !== undefined) return root[answer];
   const visited = new Set([root]);
-  // The loop also visits the pairs that are added to the list while it runs.
+  // The loop also visits the pairs that are added to the list while the loop runs.
   for (const pair of visited) {
     if (pair[answer] === false) continue;
     compareOnce(pair);

@@ -12,7 +12,7 @@ export function compareValues(pair: SchemaPair): void {
   compareDeprecation(pair);
 }
 
-/** Whether a schema allows every type, so that null is only one of many types. */
+/** Whether a schema allows every type. Null is then only one of many allowed types. */
 function hasEveryKind(shape: Shape): boolean {
   return ['null', 'boolean', 'fraction', 'string', 'array', 'object'].every(kind => shape.kinds.includes(kind as Kind));
 }
@@ -30,7 +30,7 @@ function compareTypes(pair: SchemaPair): void {
   const withoutNull = (shape: Shape, other: Shape) =>
     hasEveryKind(shape) || hasEveryKind(other) ? shape.kinds : shape.kinds.filter(kind => kind !== 'null');
   const [had, has] = [withoutNull(base, head), withoutNull(head, base)];
-  // Skips the types if both schemas list their values, because the comparison of the lists is more exact.
+  // If both schemas list their values, the types are not compared, because the comparison of the lists is more exact.
   if (base.values !== undefined && head.values !== undefined && !isDisjoint(had, has)) return;
   compareFacet(pair, types, had, has);
 }
@@ -94,7 +94,9 @@ const types: Pick<Facet, 'rule' | 'verb' | 'text' | 'refuses'> = {
   refuses: (some, others) => others.some(kind => !some.includes(kind)),
 };
 
-/** Compares lengths, numbers, counts, patterns and formats. Compares only the types that both schemas allow. */
+/**
+ * Compares lengths, numbers, counts, patterns and formats. Compares only the limits of types that both schemas allow.
+ */
 export function compareLimits(pair: SchemaPair): void {
   const { base, head } = pair;
   // Skips a schema with a list of values, because the list itself limits the values.
@@ -112,8 +114,8 @@ const patternRules = {
 } as const;
 
 /**
- * Reports a change of a limit, such as a list of values or a maximum length. If the new limit both excludes old values
- * and allows new values, reports only the change that breaks clients in this direction.
+ * Reports a change of a limit, such as the allowed types or a maximum length. The new limit may both exclude old values
+ * and allow new values. Then only the change that breaks clients in this direction is reported.
  */
 function compareFacet(pair: SchemaPair, facet: typeof types, had: Limits, has: Limits): void {
   const { rule, verb, text, refuses } = facet;

@@ -5,10 +5,10 @@ import { readShape } from './read-shape.ts';
 import { isDisjoint, type SchemaReader, type Shape, typesOf } from './shape.ts';
 import { identityOf } from './write-schema.ts';
 
-/** Whether the second schema can replace the first schema without an effect on clients. */
+/** Returns whether the head schema can replace the base schema without an effect on clients. */
 type SafetyTest = (comparison: SchemaComparison, base: Shape, head: Shape) => boolean;
 
-/** Compares the alternatives of two schemas. One of the schemas may have only one alternative. */
+/** Compares the alternatives of two schemas. A schema without `anyOf` or `oneOf` counts as one alternative. */
 export function compareVariants(pair: SchemaPair, isSafe: SafetyTest): void {
   const { comparison, direction } = pair;
   const had = variantsOf(comparison.base, pair.base);
@@ -18,7 +18,7 @@ export function compareVariants(pair: SchemaPair, isSafe: SafetyTest): void {
   for (const { one, other } of pairs) pair.inner.push({ pair: pairOf(comparison, one.shape, other.shape), place });
   const removed = had.filter(one => !pairs.some(both => both.one === one));
   const added = has.filter(other => !pairs.some(both => both.other === other));
-  // The removal of an alternative makes no difference if the other alternatives include all its values.
+  // In a request, the removal of an alternative makes no difference if another alternative includes all its values.
   for (const one of removed) {
     const isTaken = (by: Variant) => !isOtherMark(one, by) && isSafe(comparison, one.shape, by.shape);
     if (direction === 'response' || !has.some(isTaken)) reportVariant(pair, one, 'removed', had);
@@ -34,7 +34,7 @@ interface Variant {
   identity: () => string;
   /** The values of the constant fields, which identify the alternative. */
   marks: Map<string, string>;
-  /** The types of an alternative. Without any other property, they identify the alternative. */
+  /** The types of an alternative. They identify the alternative if no other alternative has the same types. */
   types: string;
 }
 
@@ -47,7 +47,9 @@ function variantsOf(reader: SchemaReader, shape: Shape): Variant[] {
   return variants.filter((one, n) => !variants.slice(0, n).some(other => isSameVariant(one, other)));
 }
 
-/** Whether a schema allows more than null. Null has its own rules. */
+/**
+ * Whether a schema allows another type than null. The rules about null are separate from the rules about alternatives.
+ */
 function isMoreThanNull({ kinds }: Shape): boolean {
   return kinds.length > 1 || !kinds.includes('null');
 }
@@ -63,14 +65,15 @@ function marksOf(reader: SchemaReader, shape: Shape): Map<string, string> {
 }
 
 /**
- * Finds pairs of corresponding alternatives in the two schemas. Each test pairs the alternatives that the earlier tests
- * have left over. The most certain test comes first.
+ * Finds pairs of corresponding alternatives in the two schemas. Each test considers only the alternatives that the
+ * earlier tests have not paired. The most reliable test comes first.
  */
 function pairUp(had: readonly Variant[], has: readonly Variant[]): { one: Variant; other: Variant }[] {
   const [left, right] = [new Set(had), new Set(has)];
   const pairs: { one: Variant; other: Variant }[] = [];
   const tests: ((one: Variant, other: Variant) => boolean)[] = [
-    // Alternatives with equal names and equal constant fields form a pair. Later code compares their other parts.
+    // Alternatives with the same name form a pair, unless their constant fields differ. Later code compares their other
+    // parts.
     (one, other) =>
       one.shape.pointer.startsWith('#/components/') &&
       one.shape.pointer === other.shape.pointer &&
@@ -92,7 +95,7 @@ function pairUp(had: readonly Variant[], has: readonly Variant[]): { one: Varian
   return pairs;
 }
 
-/** Whether two alternatives have the same content. The cheap tests come first. */
+/** Whether two alternatives have the same content. The cheap checks come before the costly comparison of identities. */
 function isSameVariant(one: Variant, other: Variant): boolean {
   if (one.shape === other.shape) return true;
   return one.types === other.types && !isOtherMark(one, other) && one.identity() === other.identity();
@@ -106,7 +109,7 @@ function isOtherMark(one: Variant, other: Variant): boolean {
   return [...one.marks].some(([name, value]) => other.marks.has(name) && other.marks.get(name) !== value);
 }
 
-/** Whether no other unmatched alternative has the same type. */
+/** Whether no other alternative in `among` has the same types as this alternative. */
 function isOnly(variant: Variant, among: ReadonlySet<Variant>): boolean {
   return [...among].every(one => one === variant || one.types !== variant.types);
 }
@@ -118,7 +121,8 @@ function reportVariant(
   had: readonly Variant[],
 ): void {
   const { direction } = pair;
-  // If the other document does not allow the type of the alternative at all, another check has already reported this.
+  // If the other document does not allow the type of the alternative at all, the comparison of types has already
+  // reported this.
   const others = turn === 'removed' ? pair.head.kinds : pair.base.kinds;
   if (isDisjoint(shape.kinds, others)) return;
   const at = turn === 'removed' ? { base: shape.pointer } : { head: shape.pointer };
@@ -128,7 +132,7 @@ function reportVariant(
   report(pair, rule, what, at);
 }
 
-/** Returns the name of a schema under `components`. */
+/** Returns the name of a schema under `components`. Returns undefined for any other schema. */
 export function schemaNameOf(pointer: string): string | undefined {
   return /^#\/components\/schemas\/([^/]+)$/.exec(pointer)?.[1];
 }

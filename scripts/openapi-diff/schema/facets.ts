@@ -10,10 +10,10 @@ export interface Facet {
   kinds: readonly Kind[];
   rule: 'type' | 'bound' | 'format' | 'pattern';
   verb: 'is' | 'has' | 'matches';
-  /** Merges the limits of several schema objects. */
+  /** Reads the limits from several schema objects that all apply to the same value, and merges them. */
   read: (atoms: readonly Atom[], isInteger: boolean) => Limits;
   text: (limits: Limits) => string;
-  /** Whether the first limits refuse a value that the second limits allow. */
+  /** Whether the limits in `some` refuse a value that the limits in `others` allow. */
   refuses: (some: Limits, others: Limits) => boolean;
   /** Writes the limits as keywords of JSON Schema. */
   write: (limits: Limits) => JsonObject[];
@@ -22,7 +22,7 @@ export interface Facet {
 /** Returns the facet for a minimum or a maximum of a number, a length or a count. */
 function boundOf(name: string, kinds: readonly Kind[], unit?: string): Facet {
   const isMinimum = name.startsWith('min');
-  // Treats a maximum like a minimum of the negated numbers.
+  // With the sign -1, a maximum is handled like a minimum of the negated numbers.
   const sign = isMinimum ? 1 : -1;
   const exclusive = isMinimum ? 'exclusiveMinimum' : 'exclusiveMaximum';
   return {
@@ -33,7 +33,8 @@ function boundOf(name: string, kinds: readonly Kind[], unit?: string): Facet {
     read: (atoms, isInteger) => {
       const inclusive = numbersAt(atoms, name).map(value => sign * value);
       const others = unit ? [] : numbersAt(atoms, exclusive).map(value => sign * value);
-      // Converts exclusive bounds of integers: above 0 is the same as at least 1.
+      // Converts exclusive bounds of integers to inclusive bounds. For example, "above 0" means the same as "at least
+      // 1".
       const bounds = isInteger
         ? [...inclusive.map(Math.ceil), ...others.map(value => Math.floor(value) + 1)].map(value => [value])
         : [...inclusive.map(value => [value]), ...others.map(value => [value, 1])];
@@ -90,7 +91,7 @@ const patterns: Facet = {
   write: expressions => expressions.map(pattern => ({ pattern })),
 };
 
-/** The wider format of each format. The wider format includes all values of the narrower one. */
+/** For each format, the format that includes all its values and further values. */
 const widerFormats: Readonly<Record<string, string>> = { int32: 'int64', float: 'double' };
 
 const formats: Facet = {

@@ -80,7 +80,10 @@ function valuesOf(atoms: readonly Atom[]): Json[] | undefined {
   return left && [...left].sort(byFirst).map(([, value]) => value);
 }
 
-/** Merges the fields of all atoms. A field must satisfy every atom: as a described field, or as an additional field. */
+/**
+ * Merges the fields of all atoms. A field must satisfy every atom. If an atom does not list the field, the atom's
+ * schema for additional fields applies.
+ */
 function fieldsOf({ marker }: SchemaReader, atoms: readonly Atom[], isEvaluated: boolean): Fields {
   const required = new Set(atoms.flatMap(requiredOf));
   const declared = atoms.map(propertiesOf);
@@ -88,8 +91,8 @@ function fieldsOf({ marker }: SchemaReader, atoms: readonly Atom[], isEvaluated:
   const properties = new Map<string, Fragment>();
   const hidden = new Map<string, string>();
   for (const name of [...names].sort()) {
-    // concat() instead of flatMap() saves memory: flatMap() would reserve space for 17 elements in each of these many
-    // short lists.
+    // concat() needs less memory than flatMap() here. flatMap() would reserve space for 17 elements in each of these
+    // many short lists.
     const [first = [], ...others] = atoms.map((atom, n) => fieldOf(atom, name, declared[n]?.get(name)));
     const fragment = first.concat(...others);
     if (isClosed(fragment)) continue;
@@ -133,7 +136,10 @@ function nodesAt(node: Located, key: string): Located[] {
   return [childOf(node, key)].filter(exists);
 }
 
-/** Returns the schema of a keyword, such as `items`. Returns undefined if this schema has no constraint. */
+/**
+ * Returns a list with the schema of a keyword, such as `items`. The list is empty if this schema is missing or has no
+ * constraint.
+ */
 function limitsAt(atom: Atom, key: string): Located[] {
   return nodesAt(atom, key).filter(one => !isOpen([one]));
 }
@@ -144,7 +150,10 @@ function limitsOf(atoms: readonly Atom[], left: readonly Kind[]): Shape['limits'
   return Object.fromEntries(read.filter(([, { length }]) => length > 0));
 }
 
-/** Merges the schemas of array items. Without `items`, `unevaluatedItems` applies to the items after `prefixItems`. */
+/**
+ * Merges the schemas of array items. If no atom has `items`, `unevaluatedItems` applies to the items after
+ * `prefixItems`.
+ */
 function itemsIn(atoms: readonly Atom[], isEvaluated: boolean): Pick<Shape, 'prefixItems' | 'items'> {
   const lists = atoms.map(atom => ({ listed: itemsOf(childOf(atom, 'prefixItems')), others: limitsAt(atom, 'items') }));
   const length = Math.max(0, ...lists.map(({ listed }) => listed.length));

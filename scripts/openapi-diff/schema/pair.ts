@@ -9,12 +9,13 @@ export interface SchemaComparison {
   base: SchemaReader;
   head: SchemaReader;
   pairs: Map<Shape, SchemaPair[]>;
-  /** The answers of the library jsoncompat by their questions. */
+  /** The cached answers of the library jsoncompat. A key contains the two compared schemas. */
   answers: Map<string, boolean>;
 }
 
 /**
- * A schema in the base document and its counterpart in the head document. The comparison visits each pair at most once.
+ * A schema in the base document and its counterpart in the head document. Each pair of schemas is compared at most
+ * once.
  */
 export interface SchemaPair {
   comparison: SchemaComparison;
@@ -25,20 +26,23 @@ export interface SchemaPair {
   /** The findings about the two schemas themselves, without the findings about schemas inside them. */
   findings: LocalFinding[];
   inner: { pair: SchemaPair; place: Place }[];
-  /** Whether the findings of this pair have already been reported. */
+  /** Whether a visit has already reported the findings of this pair. */
   isVisited?: boolean;
-  /** Whether this pair, or a pair inside it, has a finding. Undefined if nobody asked yet. */
+  /** Whether this pair, or a pair inside it, has a finding. Undefined if this has not been determined yet. */
   isChanged?: boolean;
-  /** Whether this pair, or a pair inside it, has a breaking or risky finding. Undefined if nobody asked yet. */
+  /**
+   * Whether this pair, or a pair inside it, has a breaking or risky finding. Undefined if this has not been determined
+   * yet.
+   */
   isUnsafe?: boolean;
 }
 
 /** A finding about a pair of schemas, without the place of the pair in a request or response. */
 interface LocalFinding {
   rule: RuleId;
-  /** Returns the message. The argument is the name of the value in the message, for example `the body`. */
+  /** Returns the message. The argument `subject` names the changed value in the message, for example `the body`. */
   message: (subject: string) => string;
-  /** The path of the field, beginning at the pair of schemas. */
+  /** The path of the field inside the schemas of this pair. */
   field: string;
   base: string;
   head: string;
@@ -51,7 +55,7 @@ interface LocalFinding {
 
 /** The place of a value inside the value that contains it. */
 export interface Place {
-  /** The kind determines the name of the value in messages. An alternative of a union has the name of the union. */
+  /** Determines the name of the value in messages. An alternative of a union has the name of the union. */
   kind: 'field' | 'any field' | 'item' | 'alternative';
   /** The path of the field inside the containing value, such as `title`, `*` or `[]`. */
   field: string;
@@ -59,7 +63,7 @@ export interface Place {
   isAlwaysSent: boolean;
 }
 
-/** Returns the name of a value for a message, made from the name of its outer value. */
+/** Returns the name of an inner value for a message. The name may contain the name of the outer value. */
 export function nameAt({ kind, field }: Place, outer: string): string {
   if (kind === 'field') return quote(field);
   if (kind === 'any field') return `a value of ${outer}`;
@@ -68,7 +72,8 @@ export function nameAt({ kind, field }: Place, outer: string): string {
 }
 
 /**
- * Adds a finding. Its message is a function, or a text that continues the sentence after the name of the changed value.
+ * Adds a finding. `what` is a function that returns the message, or a text that follows the name of the changed value
+ * in the message.
  */
 export function report(
   { findings, base, head }: SchemaPair,
@@ -82,8 +87,7 @@ export function report(
 
 /** Adds a pair of child schemas to the comparison. */
 export function enter({ comparison, inner }: SchemaPair, place: Place, base: Fragment, head: Fragment): void {
-  // Skips equal schemas without references, because they cannot differ. Most fields of a large document have such
-  // schemas.
+  // Skips equal schemas without references, because they cannot differ. Most fields of a large document are unchanged.
   const [text, newText] = [base, head].map(fragment => JSON.stringify(fragment.map(({ value }) => value)));
   if (text === newText && !/"(\$ref|discriminator)":/.test(text ?? '')) return;
   const pair = pairOf(comparison, readShape(comparison.base, base), readShape(comparison.head, head));

@@ -14,7 +14,7 @@ import {
   type Shape,
 } from './shape.ts';
 
-/** Returns the normalized schema of the values that satisfy all parts of a fragment. */
+/** Returns the normalized schema (shape) of a fragment. A value must satisfy all parts of the fragment. */
 export function readShape(reader: SchemaReader, fragment: Fragment): Shape {
   return remember(reader, keyOf(fragment), () => {
     const pointer = pointerOf(fragment);
@@ -28,12 +28,15 @@ function remember({ shapes }: SchemaReader, key: string, read: () => Shape): Sha
   return shape;
 }
 
-/** Whether a keyword has no effect on a normalized schema (shape). */
+/** Whether a keyword does not change the normalized schema (shape). */
 function isDescriptive(keyword: string): boolean {
   return isAnnotation(keyword) && keyword !== 'default' && keyword !== 'deprecated' && keyword !== 'discriminator';
 }
 
-/** Returns a key for a fragment within its document. A part that is only a reference is identified by its target. */
+/**
+ * Returns a key that identifies a fragment within its document. If a part of the fragment is only a reference, the key
+ * contains the reference's target instead.
+ */
 export function keyOf(fragment: Fragment): string {
   return fragment.map(part => (isBareReference(part) ? pointerOf([part]) : part.pointer)).join(' ');
 }
@@ -42,7 +45,7 @@ function isBareReference({ value }: Located): boolean {
   return isObject(value) && typeof value.$ref === 'string' && Object.keys(value).length === 1;
 }
 
-/** The maximum number of combinations of alternatives (`anyOf`, `oneOf`) that the comparison expands. */
+/** The maximum number of combinations of alternatives (`anyOf`, `oneOf`) that the comparison builds for one schema. */
 const mostVariants = 256;
 
 function shapeOf(
@@ -65,7 +68,8 @@ function shapeOf(
     const isCircular = chosen?.some(atom => within.has(atom.pointer)) ?? false;
     if (isCircular) return [];
     const read = () => shapeOf(reader, chosen && [...plain, ...chosen], pointerOf(choice), within);
-    // Reads an alternative only once if it is just a reference, because many unions refer to the same schemas.
+    // If the schema adds no constraint to an alternative, caches the shape of the alternative, because many unions
+    // refer to the same schemas.
     const isAlone = plain.every(({ value }) => Object.keys(value).every(isDescriptive));
     const isUnion = chosen?.some(atom => unionsOf(atom).length > 0);
     const shape = isAlone && !isUnion ? remember(reader, `alternative ${keyOf(choice)}`, read) : read();
@@ -89,20 +93,23 @@ function shapeOf(
   };
 }
 
-/** Returns the JSON pointer of the fields, if exactly one alternative is an object. */
+/** If exactly one alternative is an object, returns the JSON pointer of this alternative's fields. */
 function fieldsPointerOf(variants: readonly Shape[]): string | undefined {
   const [one, ...others] = variants.filter(({ kinds }) => kinds.includes('object'));
   return others.length === 0 ? one?.fieldsPointer : undefined;
 }
 
-/** Removes the alternatives of a schema, together with the discriminator, which belongs to the alternatives. */
+/**
+ * Removes `anyOf` and `oneOf` from a schema. Also removes their discriminator, because it has no meaning without
+ * alternatives.
+ */
 function withoutUnions(schema: Atom['value']): Atom['value'] {
   const { anyOf, oneOf, discriminator, ...rest } = schema;
   const hasUnion = anyOf !== undefined || oneOf !== undefined;
   return hasUnion || discriminator === undefined ? rest : { ...rest, discriminator };
 }
 
-/** Lists all combinations with one alternative from each `anyOf` and `oneOf`. */
+/** Lists all combinations that contain one alternative from each union (`anyOf` or `oneOf`). */
 function combine(unions: Located[][]): Located[][] {
   return unions.reduce<Located[][]>(
     (choices, union) => choices.flatMap(choice => union.map(one => [...choice, one])),
@@ -149,7 +156,7 @@ function split(shape: Shape): Shape[] {
   return present.length === 1 ? [shape] : present.map(kinds => restrict(shape, kinds));
 }
 
-/** Reduces a normalized schema to these types and their keywords. */
+/** Reduces a normalized schema to the given types. Removes all keywords that concern only other types. */
 function restrict(shape: Shape, kinds: readonly Kind[]): Shape {
   const left = facets.filter(({ name, kinds: limited }) => shape.limits[name] && !isDisjoint(limited, kinds));
   return {
@@ -161,7 +168,7 @@ function restrict(shape: Shape, kinds: readonly Kind[]): Shape {
   };
 }
 
-/** Joins two normalized schemas that both list their values, or that have no common type. */
+/** Joins two normalized schemas into one. The two schemas must both list their values, or have no type in common. */
 function join(a: Shape, b: Shape): Shape {
   const isListed = a.values !== undefined || b.values !== undefined;
   // Merges the formats of the two schemas, because a format can belong to several types. Each other limit belongs to

@@ -11,7 +11,9 @@ export type Fragment = readonly Located[];
 export const kinds = ['null', 'boolean', 'integer', 'fraction', 'string', 'array', 'object'] as const;
 export type Kind = (typeof kinds)[number];
 
-/** The limits of one facet, which is a way to limit values, such as their length. An empty list allows every value. */
+/**
+ * The limits of one facet. A facet is a way to limit values, such as their length. An empty list allows every value.
+ */
 export type Limits = readonly (number | string)[];
 
 /** The constraints on the fields of objects. */
@@ -23,8 +25,8 @@ export interface Fields {
   /** The schemas of all fields that match a pattern (`patternProperties`). */
   patterned: ReadonlyMap<string, Fragment>;
   /**
-   * The pointers of fields that are never sent in this direction: readOnly fields in a request, writeOnly fields in a
-   * response.
+   * The JSON pointers of the fields that are never sent in this direction: readOnly fields in a request, writeOnly
+   * fields in a response. The keys are the names of the fields.
    */
   hidden: ReadonlyMap<string, string>;
 }
@@ -41,44 +43,50 @@ export const noFields: Fields = {
 
 /**
  * The normalized form of a schema. References are resolved, `allOf` is merged, and `const` is a list of one value. If
- * null is an alternative beside one schema, it becomes one of that schema's types. Equivalent schemas have equal
- * shapes.
+ * the schema is a union of null and one other schema, null becomes one of that schema's types. Equivalent schemas have
+ * equal shapes.
  */
 export interface Shape {
-  /** The pointer of the schema. If the schema is only a reference, the pointer of its target. */
+  /**
+   * The JSON pointer of the schema. If the schema is only a reference, this is the pointer of the reference's target.
+   */
   pointer: string;
   /**
-   * The pointer of the fields. It differs from `pointer` if the schema is only a reference with null as an alternative.
+   * The JSON pointer of the schema that contains the fields. It differs from `pointer` if the schema is a union of null
+   * and a reference.
    */
   fieldsPointer: string;
-  /** The allowed types, in the order of `kinds`. */
+  /** The allowed types, in the order of the constant `kinds`. */
   kinds: readonly Kind[];
-  /** The listed values. Undefined if every value is allowed. */
+  /** The allowed values if the schema lists them (`enum`, `const`). Otherwise undefined. */
   values: Json[] | undefined;
-  /** The limits of the values, by the name of the facet. Facets that limit nothing are left out. */
+  /** The limits of the values. Each key is the name of a facet. A facet that limits nothing has no entry. */
   limits: Readonly<Record<string, Limits>>;
   prefixItems: readonly Fragment[];
   /** The schema of the items after `prefixItems`. */
   items: Fragment;
   fields: Fields;
   /**
-   * The alternatives of the schema (`anyOf`, `oneOf`). If there are any, each alternative is a complete shape, and the
-   * other properties of this shape are empty.
+   * The alternatives of the schema (`anyOf`, `oneOf`). If the list is not empty, each alternative is a complete shape
+   * that contains all constraints.
    */
   variants: Shape[];
   discriminator: Located | undefined;
-  /** The keywords that have no property of their own in `Shape`. The library jsoncompat judges changes of them. */
+  /**
+   * The keywords that have no separate property in `Shape`. The library jsoncompat judges whether a change of these
+   * keywords is safe.
+   */
   rest: JsonObject[];
   fallback: Json | undefined;
   isDeprecated: boolean;
 }
 
-/** The schemas of a document that were already read, and the keyword of the fields that this direction never sends. */
+/** Reads the schemas of one document for one direction, and caches their shapes. */
 export interface SchemaReader {
   root: Located;
   shapes: Map<string, Shape>;
   /**
-   * The keyword that marks the fields that this direction never sends. Undefined if the document does not use this
+   * The keyword that marks fields that are never sent in this direction. Undefined if the document does not use this
    * keyword.
    */
   marker: 'readOnly' | 'writeOnly' | undefined;

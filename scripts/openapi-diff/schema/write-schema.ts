@@ -5,13 +5,15 @@ import { facets } from './facets.ts';
 import { keyOf, readShape } from './read-shape.ts';
 import { type Fragment, isClosed, isOpen, kinds, type SchemaReader, type Shape, typesOf } from './shape.ts';
 
-/** Two schemas with equal identities are equal down to this depth. */
+/**
+ * The maximum depth of fields that an identity considers. Schemas with equal identities may differ below this depth.
+ */
 const mostDepth = 6;
 const identities = new WeakMap<Shape, string[]>();
 
 /**
  * Returns a text that identifies a normalized schema (shape): its fields, types and constraints, down to six levels of
- * fields. Different notations of the same schema have the same text.
+ * fields. Schemas that are only written differently have the same text.
  */
 export function identityOf(reader: SchemaReader, shape: Shape, depth = mostDepth): string {
   const known = identities.get(shape) ?? [];
@@ -28,12 +30,12 @@ export function identityOf(reader: SchemaReader, shape: Shape, depth = mostDepth
   }
 }
 
-/** A keyword in `rest`, as a JSON Schema that contains all definitions it refers to. */
+/** One entry of `rest` as a JSON Schema, with all definitions that its references need. */
 export interface Constraint {
   text: string;
   keywords: JsonObject;
   definitions: JsonObject;
-  /** Whether all definitions are included. If there are too many, some are left out. */
+  /** Whether `definitions` contains all needed definitions. If there are too many, some are missing. */
   isComplete: boolean;
 }
 
@@ -58,7 +60,7 @@ export function writeConstraint(reader: SchemaReader, keywords: JsonObject): Con
       : writePlain(shape, shape.rest.map(resolve), writeChild);
   const resolved = resolve(keywords);
   const definitions: JsonObject = {};
-  // The loop also visits the definitions that are added to the list while it runs.
+  // The loop also visits the definitions that are added to the list while the loop runs.
   for (const [name, fragment] of waiting) definitions[name] = write(readShape(reader, fragment));
   const isComplete = waiting.size <= mostDefinitions;
   const contents = isComplete
@@ -67,7 +69,7 @@ export function writeConstraint(reader: SchemaReader, keywords: JsonObject): Con
   return { text: canonicalText([resolved, contents]), keywords: resolved, definitions, isComplete };
 }
 
-/** Replaces the references in the keywords of `rest`. */
+/** Replaces each reference in the keywords of `rest` by the result of `refer`. */
 function withReferences(reader: SchemaReader, value: Json, refer: (fragment: Fragment) => Json): Json {
   if (Array.isArray(value)) return value.map(one => withReferences(reader, one, refer));
   if (!isObject(value)) return value;
@@ -77,8 +79,8 @@ function withReferences(reader: SchemaReader, value: Json, refer: (fragment: Fra
 }
 
 /**
- * Converts a normalized schema (shape) to a JSON Schema. The schemas of its fields and items, and the keywords in
- * `rest`, are arguments.
+ * Converts a normalized schema (shape) to a JSON Schema. `writeChild` writes the schemas of fields and items.
+ * `constraints` contains the keywords from `rest`.
  */
 export function writePlain(
   shape: Shape,
@@ -102,7 +104,8 @@ export function writePlain(
   const limits = facets.flatMap(({ name, write }) => (shape.limits[name] ? write(shape.limits[name]) : []));
   const repeated: JsonObject[] = [];
   for (const one of [...limits, ...constraints]) {
-    // If two constraints use the same keyword, each needs its own schema.
+    // If two constraints use the same keyword, the second constraint goes into `allOf`, because an object cannot repeat
+    // a key.
     if (Object.keys(one).some(keyword => Object.hasOwn(written, keyword))) repeated.push(one);
     else Object.assign(written, one);
   }
