@@ -1,4 +1,4 @@
-/** Generates the reference in docs/mcp.md and the entry for the MCP registry. */
+/** Generates the reference of the MCP tools in docs/mcp.md, and this server's entry for the MCP registry. */
 import type { z } from 'zod';
 import { adviceFor } from '../contract/advice.ts';
 import { type ErrorKey, errorDetails, errors, keysIn } from '../contract/errors.ts';

@@ -28,7 +28,7 @@ export async function loadAppKey(config: KeyConfig, logger: Pick<Logger, 'warn'>
 
 /**
  * Returns the application key for a command. If DATABASE_URL is set and the key is missing, throws instead of creating
- * a key, because the server already has another key.
+ * a key. A new key would differ from the key that the server already uses.
  */
 export async function requireAppKey(config: KeyConfig): Promise<Buffer> {
   const key = config.APP_KEY ?? (await readKey(config));
@@ -38,8 +38,8 @@ export async function requireAppKey(config: KeyConfig): Promise<Buffer> {
 }
 
 /**
- * Builds a function that returns the application key for the redaction of the log. The log starts before the key is
- * loaded or created. Until then the function returns a random key.
+ * Builds a function that returns the application key for the hashes that replace e-mail addresses in the log. The log
+ * starts before the server loads or creates the key. Until then, the function returns a random key.
  */
 export function appKeyWhenKept(config: Pick<Config, 'APP_KEY' | 'DATA_DIR'>): () => Buffer {
   let known: Buffer | undefined = config.APP_KEY;

@@ -52,10 +52,16 @@ import { serveSignIn } from './pages/sign-in/serve-sign-in.ts';
 import { serveSitemap } from './pages/sitemap/serve-sitemap.ts';
 import { serveUnsubscribe } from './pages/unsubscribe/serve-unsubscribe.ts';
 
-/** The time limit of a test message to a chat. It is shorter than a job's time limit, because a person waits. */
+/**
+ * The time limit for posting a test message to a chat. It is shorter than a job's time limit, because a person waits
+ * for the result.
+ */
 const testPostTimeoutMs = 5_000;
 
-/** Builds the HTTP server, which does not listen yet. Closing the server does not close its dependencies. */
+/**
+ * Builds the HTTP server, which does not listen yet. Closing the HTTP server does not close its dependencies, such as
+ * the database.
+ */
 export async function buildApp(server: ServerDependencies): Promise<FastifyInstance> {
   const admit = admitRequests(server);
   const cors = shareWithOrigins(server.config.CORS_ORIGINS);
@@ -70,14 +76,14 @@ export async function buildApp(server: ServerDependencies): Promise<FastifyInsta
     bodyLimit: maxBodyBytes,
     genReqId: requestIdOf,
     requestTimeout: server.config.REQUEST_TIMEOUT_MS,
-    // Node's own answer to a request without a Host header has no body. Turns this answer off, because one of our hooks
-    // sends an answer with a body.
+    // Turns off Node's own answer to a request without a Host header, because that answer has no body. A hook of this
+    // server sends an answer with a body.
     http: { ...boundedServer(server.config), requireHostHeader: false },
     // Turns off Fastify's answers to invalid HTTP, because guardTransport answers invalid HTTP.
     clientErrorHandler() {},
     routerOptions: { ignoreTrailingSlash: false },
-    // Turns off Fastify's own 503 during a stop, because its body has another format. The server still answers requests
-    // on open connections.
+    // Turns off Fastify's own 503 during a stop, because its body does not have the format of this server's errors. The
+    // server still answers requests on open connections.
     return503OnClosing: false,
     frameworkErrors: answerUnroutable(
       (error, request, reply) => {
@@ -122,7 +128,7 @@ export async function buildApp(server: ServerDependencies): Promise<FastifyInsta
   app.addHook('onClose', () => usage.close());
   const runner = buildOperationRunner(server);
   const waits = buildEventWaits(server);
-  // When the server stops, it answers the requests that wait for events at once.
+  // When the server stops, it immediately answers the requests that are waiting for events.
   app.addHook('preClose', async () => waits.end());
   app.addHook('onClose', () => waits.close());
   const endpoints = {
@@ -189,8 +195,8 @@ function refuseUnknownPath({ is404, url, server }: FastifyRequest, reply: Fastif
 }
 
 /**
- * Sets the common headers of all answers of Fastify. Browsers ignore Strict-Transport-Security over HTTP, so it is only
- * for HTTPS.
+ * Sets the common headers of all answers of Fastify. Browsers ignore Strict-Transport-Security over HTTP, so only HTTPS
+ * answers have this header.
  */
 function headersOfAnswers({ BASE_URL }: Config) {
   const isSecure = BASE_URL.startsWith('https:');

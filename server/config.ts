@@ -45,7 +45,10 @@ function isOrigin(text: string): boolean {
 
 const httpUrl = z.url({ protocol: /^https?$/ }).transform(url => url.replace(/\/+$/, ''));
 
-/** An origin as browsers write it, without a path. Pages, cookies and OAuth clients would not work below a path. */
+/**
+ * The origin of this server as browsers write it, without a path. Pages, cookies and OAuth clients would not work below
+ * a path.
+ */
 const publicOrigin = z
   .string()
   .refine(isPublicOrigin, 'must be an origin such as https://ideas.example.com, without a path')

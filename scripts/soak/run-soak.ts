@@ -41,7 +41,7 @@ interface Faults {
 }
 
 const sampleIntervalMs = 2_000;
-/** The start of the merge of an idea with many votes, as a share of the test's duration. */
+/** The soak test merges an idea with many votes when this share of the test's duration has passed. */
 const bigMergeShare = 0.2;
 const deliveryPatienceMs = 120_000;
 
@@ -62,7 +62,7 @@ export async function runSoak(minutes: number, note: (line: string) => void, sig
     note(`load for ${minutes} minutes`);
     const load = Promise.all(tokens.map(actor => runLoad(actor, options)));
     const scene = { deployment, receiver, actor: tokens[0] as Actor, smtp };
-    // The merge runs between two disruptions.
+    // The merge runs between two of the disruptions that doHarm() causes.
     const merging = delay(bigMergeShare * minutes * 60_000, undefined, { signal }).then(() => {
       note('a merge of many votes');
       return crowd.run(scene.actor);
@@ -125,7 +125,7 @@ async function awaitDeliveries(deployment: Deployment, receiver: Receiver): Prom
     const ids = await readWebhookIds(deployment);
     const areDelivered = ids.isSubsetOf(receiver.arrivals);
     if (areDelivered || performance.now() > deadline) {
-      // The worker records the result of a webhook delivery a moment after the receiver's answer.
+      // Waits, because the worker records the result of a webhook delivery a moment after the receiver's answer.
       await delay(2_000);
       return ids;
     }

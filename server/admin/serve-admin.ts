@@ -32,7 +32,7 @@ import { tokenRoutes } from './tokens/token-routes.ts';
 import { deliveryRoutes } from './webhooks/delivery-routes.ts';
 import { webhookRoutes } from './webhooks/webhook-routes.ts';
 
-/** The templates of pages that show a new secret. */
+/** The templates of pages that show a new secret and have a button that copies the secret. */
 const copyPages = [
   'tokens/token-created',
   'webhooks/secret',
@@ -66,8 +66,8 @@ export function serveAdmin(
     serveAccount(app, server);
     serveConnections(app, server);
     serveRoutes(app, server, findAccount, [homeRoute]);
-    // An admin may leave an account without two-factor sign-in, even if the account requires two-factor sign-in of its
-    // admins.
+    // An account may require two-factor sign-in of its admins. An admin who does not use two-factor sign-in may still
+    // leave such an account.
     serveRoutes(app, server, requireAccount, [leaveRoute], [requireSession, nameAccount]);
     serveRoutes(app, server, requireModeratedAccount, moderationRoutes);
     serveRoutes(app, server, requireAdminAccount, [

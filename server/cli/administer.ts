@@ -78,8 +78,8 @@ export async function openForCommand<T>(
 }
 
 /**
- * Runs work with the URL of the database: DATABASE_URL, or the embedded PostgreSQL in DATA_DIR. If no server is running
- * the embedded PostgreSQL, starts it for the work and stops it afterwards.
+ * Runs work with the URL of the database: DATABASE_URL, or the embedded PostgreSQL in DATA_DIR. If the embedded
+ * PostgreSQL is not running, starts it before the work and stops it after the work.
  */
 export async function withDatabase<T>(
   { DATABASE_URL, DATA_DIR }: Pick<Config, 'DATABASE_URL' | 'DATA_DIR'>,

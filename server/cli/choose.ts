@@ -27,7 +27,8 @@ interface TargetRow<Named extends Inputs, Row extends Inputs> extends Omit<VerbR
 }
 
 /**
- * The part of an operation that runs on its target. `values` contains only the inputs that do not identify the target.
+ * The part of an operation that works on the operation's target, such as a board. `values` contains only the inputs
+ * that do not identify the target.
  */
 type Work<Target, Row extends Inputs, Result> = (
   admin: Administration,
@@ -63,7 +64,7 @@ export function onTarget<Named extends Inputs, Target>(
 
   return {
     operation: operationOn,
-    /** Builds operations that change a target, then read it again and print it. */
+    /** Builds operations that change a target, then read the target again and print it. */
     changing<View>(read: (admin: Administration, target: Target) => Promise<View>, text: (view: View) => string) {
       return <Row extends Inputs = NoInputs>({
         change,
@@ -130,7 +131,7 @@ export async function chooseBoard(admin: Administration, accountId: number, slug
   });
 }
 
-/** Finds a token's issuer by e-mail address or id. Without either, finds the account's only owner. */
+/** Finds a token's issuer by e-mail address or id. Without an address or id, finds the account's only owner. */
 export async function chooseIssuer(admin: Administration, accountId: number, email: string | undefined): Promise<User> {
   if (email !== undefined) return requireUser(admin, email);
   const owners = await admin.em.find(Membership, { accountId, role: 'owner' }, { limit: 2 });

@@ -7,7 +7,7 @@ import { type Installation, withInstallation } from './administer.ts';
 import { flag, verb } from './command.ts';
 import { formatTable, type OutputOptions, oneLine, print } from './output.ts';
 
-/** The JSON output identifies people only by ids, because operators may keep it in logs. */
+/** The JSON output identifies people only by ids, because operators may keep this output in logs. */
 interface CleanUpReport {
   is_another_running: boolean;
   accounts: ErasedView[];

@@ -8,10 +8,10 @@ import { type OutputOptions, print } from './output.ts';
 /** The shell command that starts the CLI, for help texts and messages. */
 export const invocation = 'npm run cli --';
 
-/** An argument or an option of a command. An input with the key `ownerName` becomes the option `--owner-name`. */
+/** An input of a command: an argument or an option. An option with the key `ownerName` has the name `--owner-name`. */
 interface Input<Value> {
   build(key: string): Argument | Option;
-  /** No code sets this property. It is only for the type check. */
+  /** No code sets this property. Only the compiler's type check uses it. */
   readonly '~value'?: () => Value;
 }
 
@@ -29,7 +29,7 @@ export type Values<Row extends Inputs> = {
 interface OptionRules<Value> {
   parse?: (text: string, previous: Value | undefined) => Value;
   choices?: readonly Value[];
-  /** The key of an option that cannot be combined with this one. */
+  /** The key of another option. The command refuses this option together with that option. */
   conflicts?: string;
 }
 
@@ -72,7 +72,7 @@ export function flag(help: string, rules: Pick<OptionRules<boolean>, 'conflicts'
   return { build: key => buildOption(key, '', help, rules) };
 }
 
-/** An option that can be repeated. Each use adds one of the values. */
+/** An option that can be repeated. Each use adds one of the allowed `values` to the option's list. */
 export function repeatable<Value extends string>(
   usage: string,
   help: string,
@@ -97,14 +97,14 @@ function buildOption<Value>(key: string, usage: string, help: string, rules: Opt
 
 export const limit = withDefault('<number>', 'the maximum number of rows', 500, { parse: parsePositive });
 
-/** Adds a verb, such as `create`, to a noun command or to the root command. */
+/** Adds a verb, such as `create`, to a noun command, such as `board`, or to the root command. */
 export type Verb = (parent: Command, name: string) => void;
 
 export interface VerbRow<Row extends Inputs> {
   description: string;
   examples: string[];
   input: Row;
-  /** Returns the error message for an invalid combination of inputs. The command then exits with 2. */
+  /** Returns the error message for an invalid combination of inputs. The command then exits with the code 2. */
   refuse?(values: Values<Row>): string | undefined;
 }
 
@@ -199,8 +199,8 @@ export function parseTime(text: string): Date {
 }
 
 /**
- * An operator enters this word to clear a value. It becomes null only after parsing, because commander turns a parser's
- * null into an empty text.
+ * An operator enters the word `none` to clear a value. The word becomes null only after parsing, because commander
+ * turns a parser's null into an empty text.
  */
 type None = 'none';
 
@@ -212,7 +212,7 @@ export function nullForNone<T>(value: T | None | undefined): T | null | undefine
   return value === 'none' ? null : value;
 }
 
-/** Removes the options whose values are undefined, which the caller omitted. */
+/** Removes the options with the value undefined. The caller omitted these options. */
 export function given<T extends object>(options: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as {
     [K in keyof T]?: Exclude<T[K], undefined>;

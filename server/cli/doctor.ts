@@ -84,8 +84,8 @@ function diagnoseDatabase(url: string, config: Config, { extensions }: KnownExte
 }
 
 /**
- * Checks the settings. The remaining checks use the default value of an invalid setting. If DATABASE_URL or DATA_DIR is
- * invalid, there is no config.
+ * Checks the settings. In place of an invalid setting, the remaining checks use the setting's default value. If
+ * DATABASE_URL or DATA_DIR is invalid, `config` is undefined.
  */
 function diagnoseSettings(environment: NodeJS.ProcessEnv): { findings: Finding[]; config: Config | undefined } {
   const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''));

@@ -2,7 +2,7 @@ export interface OutputOptions {
   json: boolean;
 }
 
-/** Prints a result as JSON, or as the text that `human` returns. Converts the times in it to RFC 3339 in UTC. */
+/** Prints a result as JSON, or as the text that `human` returns. Converts the result's times to RFC 3339 in UTC. */
 export function print<T>(options: OutputOptions, value: T, human: (value: T) => string) {
   const readable = withReadableTimes(value) as T;
   process.stdout.write(`${options.json ? JSON.stringify(readable, null, 2) : human(readable)}\n`);
@@ -13,8 +13,8 @@ type Cell = string | number | boolean | null | undefined | readonly string[];
 type CellKey<Row> = { [Key in keyof Row & string]: Row[Key] extends Cell ? Key : never }[keyof Row & string];
 
 /**
- * A column of a table. A property name is both the heading and the source of the cells. A pair has the heading, and a
- * property name or a function for the cells.
+ * A column of a table. A property name alone gives the heading and the cells. A pair consists of a heading and the
+ * source of the cells: a property name or a function.
  */
 type Column<Row> = CellKey<Row> | readonly [heading: string, cell: CellKey<Row> | ((row: Row) => Cell)];
 
@@ -74,7 +74,7 @@ function widthOf(text: string | undefined): number {
   return [...(text ?? '')].length;
 }
 
-/** Converts times from PostgreSQL's format. Property names of times end in _at. */
+/** Converts times from PostgreSQL's format to RFC 3339. A property contains a time if its name ends in `_at`. */
 function withReadableTimes(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withReadableTimes);
   if (value === null || typeof value !== 'object') return value;

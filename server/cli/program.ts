@@ -24,7 +24,10 @@ import { addUsageCommand } from './usage.ts';
 import { addUserCommands } from './user.ts';
 import { addWebhookCommands } from './webhook.ts';
 
-/** Builds the operator's command line. For invalid arguments it throws, whereas commander would exit the process. */
+/**
+ * Builds the operator's command line. For invalid arguments it throws an error. By default, commander would exit the
+ * process.
+ */
 export function buildProgram(): Command {
   const program = new Command(invocation)
     .description(
@@ -56,8 +59,8 @@ export function buildProgram(): Command {
 const refusals = [AdministrationError, CliError, ConfigError, EmbeddedPostgresError, ExtensionError, MigrationError];
 
 /**
- * Runs the command from the process's arguments. Exits with 1 if the command fails, and with 2 if the arguments are
- * invalid.
+ * Runs the command that the process's arguments name. The exit code is 1 if the command fails, and 2 if the arguments
+ * are invalid.
  */
 export async function runProgram(): Promise<void> {
   // Ignores a closed pipe: a program that reads the output, such as head, may close the pipe early.

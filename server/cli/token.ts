@@ -20,7 +20,7 @@ import {
 import { formatFacts, formatTable } from './output.ts';
 
 /**
- * One value of the option --board. If it has no slug, it means the account's only board. If it has no grant, the grant
+ * One value of the option --board. Without a slug, the value means the account's only board. Without a grant, the grant
  * of the option --grant applies.
  */
 interface NamedBoard {

@@ -12,8 +12,8 @@ const closeLimitMs = 1_000;
 
 /**
  * A PostgreSQL client that closes its connection after a query timeout. Otherwise the late answer would reach the next
- * query. It also closes its connection when PostgreSQL is a read-only standby, such as the former primary after a
- * failover. If a query gets no answer, PostgreSQL may have executed it. The client then emits 'answer lost'.
+ * query. The client also closes its connection when PostgreSQL is a read-only standby, such as the former primary after
+ * a failover. If a query gets no answer, PostgreSQL may have executed the query. The client then emits 'answer lost'.
  */
 export class FailFastClient extends pg.Client {
   // biome-ignore lint/suspicious/noExplicitAny: pg overloads query in ways that no single signature can state.

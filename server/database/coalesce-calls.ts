@@ -2,7 +2,7 @@ export interface Coalescing {
   /** The maximum number of batches that run at the same time. */
   maxUnderWay?: number;
   maxBatchSize?: number;
-  /** The time until a running batch counts as stuck and another batch may start. Default: no limit. */
+  /** After this time, a running batch counts as stuck and another batch may start. Default: no limit. */
   patienceMs?: number;
 }
 
@@ -14,9 +14,9 @@ interface Call<Item, Result> {
 
 /**
  * Coalesces calls into batches, so that one round trip to the database serves many calls. A batch starts at the end of
- * the event loop's turn, or when a running batch ends. If several batches may run and none is running, a call starts a
- * batch immediately. `run` returns the results in the order of the items. If `run` throws, every call of the batch gets
- * the error.
+ * the event loop's turn, or when a running batch ends. If several batches may run and no batch is running, a call
+ * starts a batch immediately. `run` returns the results in the order of the items. If `run` throws, every call of the
+ * batch gets the error.
  */
 export function coalesceCalls<Item, Result>(
   run: (items: Item[]) => Promise<Result[]>,
@@ -53,7 +53,10 @@ async function settle<Item, Result>(
   }
 }
 
-/** Builds the coalescing function. `settleBatch` resolves or rejects each call of a batch, and itself never rejects. */
+/**
+ * Returns a function that coalesces its calls. `settleBatch` resolves or rejects each call of a batch, and itself never
+ * rejects.
+ */
 function coalesce<Item, Result>(
   settleBatch: (calls: Call<Item, Result>[]) => Promise<void>,
   { maxUnderWay = 1, maxBatchSize = 200, patienceMs }: Coalescing = {},

@@ -21,8 +21,8 @@ export interface QueryBuilding extends Queryable {
 
 export interface Transaction extends QueryBuilding {
   /**
-   * The entity manager, created at the first access. Its changes are written before the next query and before the
-   * commit.
+   * The entity manager, created at the first access. It writes the changes of entities to the database before the next
+   * query and before the commit.
    */
   readonly em: EntityManager;
   /** Runs work after the commit. After a rollback, the work does not run. The work must not throw. */
@@ -33,13 +33,13 @@ export interface Database extends QueryBuilding {
   /** Runs work in one transaction. Commits if the work resolves, and rolls back if it throws. */
   transaction<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>;
   /**
-   * Runs work that locks rows. Limits how many connections wait for the lock of the same row. The key `idea:7` names a
-   * row, for example.
+   * Runs work that locks rows. Limits how many connections wait for the lock of the same row. A key names a row, for
+   * example `idea:7`.
    */
   readonly inTurn: InTurn;
   /** A small pool with short timeouts for the readiness probe. Other requests do not use its connections. */
   readonly reserve: Queryable;
-  /** Opens a connection outside the pools that receives the notifications of a channel. */
+  /** Opens a connection that receives the notifications of a channel. The connection does not belong to a pool. */
   listen(options: Omit<ListenerOptions, 'connection'>): Promise<Listener>;
   readonly orm: MikroORM;
   readonly pool: pg.Pool;
@@ -92,8 +92,8 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
     db,
     query: queryOf(pool),
     transaction: work => withRetries(() => transact(pool, orm, work)),
-    // The maximum number of connections that wait for one row. A few are enough: one connection holds the lock, and the
-    // others can follow at once.
+    // The maximum number of connections that wait for one row. A few connections are enough: one holds the lock, and
+    // the next one can take the lock at once.
     inTurn: buildTurns({
       width: Math.min(4, Math.max(2, Math.floor(options.poolSize / 4))),
       total: Math.max(1, Math.floor(options.poolSize / 2)),
@@ -108,8 +108,8 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
 }
 
 /**
- * The pool for the readiness probe. Each of the probe's checks has its own connection. Its timeouts are short, because
- * a load balancer may wait only two seconds for the probe.
+ * The pool for the readiness probe. Each of the probe's checks has its own connection. The pool's timeouts are short,
+ * because a load balancer may wait only two seconds for the probe.
  */
 const reserveSettings: pg.PoolConfig = {
   application_name: 'idea-board probe',
@@ -127,7 +127,7 @@ function queryOf(pool: pg.Pool): Queryable['query'] {
 
 /**
  * The codes for a deadlock and a serialization failure. With these errors, PostgreSQL rolls back the transaction or the
- * single statement, so the server can try it again.
+ * single statement. So the server can try the transaction or the statement again.
  */
 const retryableCodes = ['40P01', '40001'];
 /**
@@ -184,7 +184,7 @@ function openTransaction(client: pg.PoolClient, orm: MikroORM) {
     },
     afterCommit: work => void afterCommit.push(work),
     async query(query, values) {
-      // Refuses the query. The transaction has ended, and another request may already use its connection.
+      // Refuses the query, because the transaction has ended and another request may already use its connection.
       if (isOver) throw new Error('The transaction is over');
       await em?.flush();
       return (await client.query(configOf(query, values))).rows;
@@ -231,7 +231,8 @@ function connectionOf(options: DatabaseOptions): pg.ClientConfig {
     idle_in_transaction_session_timeout: options.statementTimeoutMs,
     query_timeout: options.statementTimeoutMs + 1000,
     keepAlive: true,
-    // Cursors contain times as text. This text must not depend on the database's settings for dates and time zones.
+    // The cursors of lists contain times as text. This text must not depend on the database's settings for dates and
+    // time zones.
     options: '-c DateStyle=ISO -c TimeZone=UTC',
     types: columnTypes,
   };

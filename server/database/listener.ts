@@ -2,7 +2,7 @@ import type pg from 'pg';
 import { FailFastClient } from './client.ts';
 import { type Query, runOn } from './query.ts';
 
-/** A connection outside every pool that receives the notifications of one channel. It can also run statements. */
+/** A connection that receives the notifications of one channel, and can also run statements. It belongs to no pool. */
 export interface Listener {
   query<Values, Row>(query: Query<Values, Row>, values: NoInfer<Values>): Promise<Row[]>;
   close(): Promise<void>;
@@ -16,12 +16,12 @@ export interface ListenerOptions {
   onLost(error: Error | undefined): void;
 }
 
-/** Opens a listener. When the promise resolves, the listener receives every notification of later commits. */
+/** Opens a listener. After the promise has resolved, the listener receives the notifications of all later commits. */
 export async function openListener({ connection, channel, onMessage, onLost }: ListenerOptions): Promise<Listener> {
   const client = new FailFastClient(connection);
   let cause: Error | undefined;
-  // Without this listener, an 'error' event would end the process. The event 'end' follows every 'error' event, and its
-  // handler calls onLost.
+  // Without a handler, an 'error' event would end the process. The event 'end' follows every 'error' event, and the
+  // handler of 'end' calls onLost.
   client.on('error', error => {
     cause = error;
   });

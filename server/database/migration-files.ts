@@ -3,7 +3,10 @@ import { readdir, readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { readIfExists } from './read-if-exists.ts';
 
-/** The database cannot be migrated, for example because a migration file was changed. The message says why. */
+/**
+ * Means that the database cannot be migrated, for example because a migration file was changed. The message gives the
+ * reason.
+ */
 export class MigrationError extends Error {}
 
 /**
@@ -22,7 +25,7 @@ export const coreStream: MigrationStream = {
 
 /**
  * Returns the migration streams: the directory of the server, and the directories of extensions. The server's stream
- * comes first, because migrations of extensions may refer to its tables.
+ * comes first, because migrations of extensions may refer to the server's tables.
  */
 export function streamsOf(extensions: readonly { migrations: MigrationStream | undefined }[]): MigrationStream[] {
   return [coreStream, ...extensions.flatMap(({ migrations }) => migrations ?? [])];
@@ -39,14 +42,17 @@ export interface MigrationFile extends MigrationName {
 }
 
 /**
- * Reads the migrations of several streams, in order. Throws if a name or a number is wrong, or if a file does not match
- * its checksum in SHA256SUMS.
+ * Reads the migration files of several streams (the directories of the server and of its extensions). Throws if a
+ * file's name is invalid, if the numbers are not consecutive, or if a file does not match its checksum in SHA256SUMS.
  */
 export async function readStreams(streams: readonly MigrationStream[]): Promise<MigrationFile[]> {
   return (await Promise.all(streams.map(readStream))).flat();
 }
 
-/** Lists the names of the migrations. It does not read the files, so the readiness probe can call it. */
+/**
+ * Lists the names of the migrations. The function does not read the files, so it is quick enough for the readiness
+ * probe.
+ */
 export async function listFiles(streams: readonly MigrationStream[]): Promise<MigrationName[]> {
   const names = await Promise.all(streams.map(listStream));
   return streams.flatMap((stream, index) => (names[index] ?? []).map(name => ({ stream: stream.name, name })));
@@ -67,7 +73,10 @@ export function checksumOf(sql: string): string {
   return createHash('sha256').update(withPlainLines(sql)).digest('hex');
 }
 
-/** Reads the file SHA256SUMS: the checksums of the migrations that must never change again, by file name. */
+/**
+ * Reads the checksums in the file SHA256SUMS, by file name. A migration with a checksum in this file must never change
+ * again.
+ */
 export async function readLandedChecksums(directory: string): Promise<Map<string, string>> {
   const lines = withPlainLines((await readIfExists(`${directory}/SHA256SUMS`)) ?? '').split('\n');
   return new Map(

@@ -33,8 +33,8 @@ const settings = `
   set tcp_keepalives_idle = 5; set tcp_keepalives_interval = 2; set tcp_keepalives_count = 3`;
 
 /**
- * Makes PostgreSQL notice during a statement that the migrating process was killed. PostgreSQL does not support this on
- * all platforms.
+ * During a statement, PostgreSQL checks each second whether the migrating process is still connected, because the
+ * process may have been killed. PostgreSQL does not support this check on all platforms.
  */
 const checkConnection = `set client_connection_check_interval = '1s'`;
 
@@ -67,9 +67,9 @@ const tryLock = sql(
 );
 
 /**
- * Takes the migration lock, so that no other session migrates until this session ends. It polls, because a session that
- * waits for a lock in PostgreSQL holds a snapshot. If the holder of the lock runs `create index concurrently`, that
- * statement would wait for the snapshot.
+ * Takes the migration lock, so that no other session migrates until this session ends. The function polls, because a
+ * session that waits for a lock in PostgreSQL holds a snapshot. If the holder of the lock runs `create index
+ * concurrently`, that statement would wait for the snapshot.
  */
 export async function lockMigrations(client: pg.Client, options: LockOptions = {}): Promise<void> {
   const { waitMs = 600_000, noticeMs = 2_000, onWait } = options;
@@ -115,13 +115,13 @@ async function findHolder(client: pg.Client): Promise<string> {
 export interface TableLockOptions {
   lockTimeoutMs?: number | undefined;
   tries?: number | undefined;
-  /** The pause between two tries. During the pause, waiting requests can use the tables. */
+  /** The pause between two tries of a migration. During the pause, waiting requests can use the tables. */
   pauseMs?: number | undefined;
 }
 
 /**
- * While a migration waits for a lock on a table, requests for that table wait behind it. So each try is so short that
- * these requests do not time out. The migration makes 25 tries in a minute and a half.
+ * While a migration waits for a lock on a table, requests for that table wait behind the migration. So each try is so
+ * short that these requests do not time out. The migration makes 25 tries in a minute and a half.
  */
 const defaults = { lockTimeoutMs: 500, tries: 25, pauseMs: 3_000 };
 
@@ -131,7 +131,8 @@ const deadlock = '40P01';
 const refusesTransaction = '25001';
 
 /**
- * Applies and records one migration. This happens in one transaction, unless the file has the line `-- no transaction`.
+ * Applies one migration and records it as applied, in one transaction. If the file has the line `-- no transaction`,
+ * the function uses no transaction.
  */
 export async function applyMigration(client: pg.Client, file: MigrationFile, options: TableLockOptions = {}) {
   await resetSession(client);

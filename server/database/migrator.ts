@@ -28,7 +28,10 @@ const findMigrationsTable = query('find_migrations_table', db =>
 
 type AppliedMigration = RowOf<typeof selectApplied>;
 
-/** Reads the applied migrations. Their table has no entity, because it exists before the first migration runs. */
+/**
+ * Reads the applied migrations. The table of migrations has no entity, because this table exists before the first
+ * migration runs.
+ */
 const selectApplied = sql(
   'select_applied_migrations',
   { arguments: {}, row: { stream: text(), name: text(), checksum: text(), applied_at: time() } },
@@ -42,7 +45,10 @@ export interface CheckOptions {
 
 export interface MigrateOptions extends CheckOptions, LockOptions, TableLockOptions {}
 
-/** Applies the pending migrations of each directory, in ascending order. Returns the migrations that it applied. */
+/**
+ * Applies the pending migrations of each directory, in the order of their numbers. Returns the migrations that it
+ * applied.
+ */
 export async function migrate(
   url: string,
   streams: readonly MigrationStream[] = [coreStream],
@@ -61,7 +67,7 @@ export async function migrate(
     )`);
     const applied = await readApplied(client);
     checkApplied(files, applied, streams, options);
-    // Creates graphile-worker's schema first, because the server's SQL functions add jobs to its queue.
+    // Creates graphile-worker's schema first, because the server's SQL functions add jobs to graphile-worker's queue.
     await migrateQueue(url);
     const pending = pendingOf(files, applied);
     if (pending.length > 0) await applyPending(client, files, applied.map(idOf), options);
@@ -70,8 +76,9 @@ export async function migrate(
 }
 
 /**
- * Lets graphile-worker migrate its schema. The pool handles errors itself: a pool of graphile-worker removes its error
- * handler before its connection is closed. If PostgreSQL then ended the connection, the error would end the process.
+ * Lets graphile-worker migrate its schema, with a pool that handles errors until it is closed. A pool of
+ * graphile-worker would remove its error handler before its connection is closed. If PostgreSQL then ended the
+ * connection, the error would end the process.
  */
 async function migrateQueue(url: string): Promise<void> {
   const pool = new pg.Pool({ connectionString: url, application_name: 'idea-board migrate', max: 1 });
@@ -99,8 +106,8 @@ export async function listPendingMigrations(
 }
 
 /**
- * Whether migrations are pending. Compares only names, so the readiness probe can call it. The table of migrations must
- * exist.
+ * Whether migrations are pending. Compares only names, so it is quick enough for the readiness probe. The table of
+ * migrations must exist.
  */
 export async function hasPendingMigrations(
   database: Queryable,
@@ -117,7 +124,7 @@ export interface StreamState {
   /** The applied migration with the highest number, and the time when it was applied. */
   last: { name: string; applied_at: string } | undefined;
   pending: string[];
-  /** Applied migrations that are not among the files, such as those of a newer version of the server. */
+  /** Applied migrations that have no file on this server, such as migrations of a newer version of the server. */
   unknown: string[];
 }
 

@@ -17,7 +17,10 @@ import type { Tables } from './tables.ts';
 /** An SQL statement with a fixed text. `database.query` runs it. */
 export interface Query<Arguments, Row> {
   readonly name: string;
-  /** Whether each connection prepares the statement once. If false, PostgreSQL plans each call for its values. */
+  /**
+   * Whether each connection prepares the statement once. If false, PostgreSQL makes a new plan for the values of each
+   * call.
+   */
   readonly isPrepared: boolean;
   readonly text: string;
   /** The names of the arguments for the placeholders $1, $2 and so on, in this order. */
@@ -30,7 +33,7 @@ export type RowOf<Q> = Q extends Query<never, infer Row> ? Row : never;
 
 /**
  * The arguments of a query as expressions. The driver reads times as text, so time columns have the TypeScript type
- * string. Date arguments also have this type here, so that a query can compare them with time columns.
+ * string. Date arguments have the type string here, too, so that a query can compare Date arguments with time columns.
  */
 export type Arguments<Values> = { readonly [Name in keyof Values]: RawBuilder<InQuery<Values[Name]>> };
 type InQuery<T> = T extends Date ? string : T;
@@ -45,7 +48,7 @@ export interface QueryOptions {
 
 const definedQueries: Query<never, unknown>[] = [];
 
-/** Lists the queries of all loaded modules. Tests check them. */
+/** Lists the queries of all loaded modules, so that tests can check the queries. */
 export function listQueries(): readonly Query<never, unknown>[] {
   return definedQueries;
 }
@@ -106,8 +109,8 @@ export function configOf<Values>(query: Query<Values, unknown>, values: Values):
 const bigintOid = 20;
 
 /**
- * Reads bigint values, such as ids, as numbers. Times stay text, because the entity manager converts them itself and
- * other code returns them as text.
+ * Reads bigint values, such as ids, as numbers. Times stay text, because the entity manager converts times itself and
+ * other code returns times as text.
  */
 export const columnTypes = {
   getTypeParser(oid: number, format?: 'text' | 'binary') {
@@ -164,7 +167,7 @@ class QueryCompiler extends PostgresQueryCompiler {
   }
 }
 
-/** Builds queries for compilation. It has no connection, so it cannot run them. */
+/** Builds queries for compilation. It has no connection, so it cannot run queries. */
 const builder = new Kysely<Tables>({
   dialect: {
     createAdapter: () => new PostgresAdapter(),

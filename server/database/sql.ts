@@ -25,7 +25,10 @@ export interface Declaration {
 
 const declarations = new Map<string, Declaration>();
 
-/** Returns the types of the query with this name. Returns undefined for a query from query(). */
+/**
+ * Returns the types that sql() declares for the query with this name. Returns undefined for a query that query()
+ * defines.
+ */
 export function declarationOf(name: string): Declaration | undefined {
   return declarations.get(name);
 }
@@ -63,7 +66,6 @@ export const smallint = <T extends number>() => type<T>('smallint');
 export const double = () => type<number>('double precision');
 export const boolean = () => type<boolean>('boolean');
 export const text = <T extends string = string>() => type<T>('text');
-/** An IP address. */
 export const inet = () => type<string>('inet');
 export const uuid = () => type<string>('uuid');
 export const bytes = () => type<Buffer>('bytea');

@@ -12,7 +12,10 @@ const tenant: TableKind = { kind: 'tenant' };
 const global = (reason: string): TableKind => ({ kind: 'global', reason });
 const local = (reason: string): TableKind => ({ kind: 'local', reason });
 
-/** The kind of every table. An operator who spreads the data over several databases must move whole accounts. */
+/**
+ * The kind of every table. An operator who spreads the data over several databases must move whole accounts. The kinds
+ * show which rows belong to an account.
+ */
 export const tableKinds: Readonly<Record<keyof Tables | 'schema_migrations', TableKind>> = {
   accounts: { kind: 'tenant', reason: 'Its id is the account.' },
   api_token_boards: tenant,

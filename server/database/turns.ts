@@ -19,7 +19,7 @@ export interface TurnOptions {
  */
 const maxWaiting = 1_000;
 
-/** A lock did not become free in time. The code is PostgreSQL's lock_not_available. */
+/** Means that a lock did not become free in time. The code is PostgreSQL's lock_not_available. */
 class LockNotFreeError extends Error {
   override readonly name = 'LockNotFreeError';
   readonly code = '55P03';

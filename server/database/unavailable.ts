@@ -1,8 +1,8 @@
 const lockNotAvailable = '55P03';
 
 /**
- * The error codes of PostgreSQL and of the network for an unavailable database. Some codes have a reason, which error
- * messages show.
+ * The error codes of PostgreSQL and of the network for an unavailable database. The value of each code is the reason
+ * that error messages show, or undefined.
  */
 const codes: Readonly<Record<string, string | undefined>> = {
   ECONNREFUSED: 'nothing accepts connections there',
@@ -33,8 +33,8 @@ const codes: Readonly<Record<string, string | undefined>> = {
 };
 
 /**
- * The classes of PostgreSQL's codes for a broken connection, an exhausted resource such as connections, and a failed
- * machine.
+ * The classes (first two characters) of PostgreSQL's error codes for a broken connection, an exhausted resource such as
+ * connections, and a failed machine.
  */
 const classes = ['08', '53', '58'];
 

@@ -3,12 +3,15 @@ import type { Metrics } from '../observability/metrics.ts';
 import { type OutgoingAnswer, OutgoingRequestError, type OutgoingRequests } from '../outgoing/outgoing-request.ts';
 
 /**
- * The outcome of one try to deliver an item: a webhook, a chat message or a mail. The reason is for the people who
- * manage the webhook or chat channel.
+ * The outcome of one try to deliver an item. An item is a webhook delivery, a chat message or a mail. `reason` explains
+ * a failure to the people who manage the webhook or chat channel.
  */
 export type Outcome = (
   | { result: 'delivered' }
-  /** The receiver refuses the item for good, so it must not be sent again. For example, the receiver answered 410. */
+  /**
+   * The receiver refuses the item for good, so the server must not send the item again. For example, the receiver
+   * answered 410.
+   */
   | { result: 'refused'; reason: string }
   | { result: 'failed'; reason: string; retryAfterMs?: number | undefined }
 ) & {

@@ -7,10 +7,13 @@ interface RetryPolicy {
    * on.
    */
   delaysMs: readonly number[];
-  /** The maximum random change of a delay, as a fraction. It spreads the retries of items that failed together. */
+  /**
+   * The maximum random change of a delay, as a fraction. The random change spreads the retries of items that failed
+   * together.
+   */
   jitter: number;
   /**
-   * The maximum age of an event at a retry. Until an event has this age, the last delay repeats. Older events are given
+   * The maximum age of an event at a retry. Until an event has this age, the last delay repeats. Then the server gives
    * up.
    */
   maxAgeMs?: number;
@@ -51,13 +54,13 @@ export const retryPolicies = {
 interface FailedTry {
   /** The number of failed tries, including the last one. */
   failedTries: number;
-  /** The delay that the receiver requested. */
+  /** The delay that the receiver requested with a Retry-After header. */
   retryAfterMs?: number | undefined;
   /** The time since the event, in milliseconds. */
   ageMs?: number;
 }
 
-/** Returns the delay before the next try in milliseconds. Returns 'give up' if there must be no further try. */
+/** Returns the delay in milliseconds before the next try. Returns 'give up' if there must be no further try. */
 export function nextTry(policy: RetryPolicy, { failedTries, retryAfterMs, ageMs = 0 }: FailedTry): number | 'give up' {
   const { delaysMs, jitter, maxAgeMs, minRetryAfterMs } = policy;
   const delayMs = delaysMs[failedTries - 1] ?? (maxAgeMs === undefined ? undefined : delaysMs.at(-1));

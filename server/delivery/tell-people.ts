@@ -12,12 +12,12 @@ import { chatQueue } from './chat/chat-queues.ts';
 import type { TaskDependencies } from './dependencies.ts';
 
 interface TellPeople {
-  /** The id of the account. Jobs from an older version of the server do not have it. */
+  /** The id of the account. Jobs from an older version of the server have no account id. */
   account_id?: number;
   event_id: string;
   /** The id of the last user in the previous batch. */
   after?: number;
-  /** Whether the job is about an edited text. Then it notifies only the mentioned people. */
+  /** Whether the job is about an edited text. Such a job notifies only the mentioned people. */
   is_edit?: boolean;
 }
 
@@ -109,12 +109,12 @@ const addChatJobs = query('add_chat_jobs', (db, $: Arguments<ChatEvent>) =>
     ),
 );
 
-/** The arguments to select a batch of the users to notify, in the order of their ids. */
+/** The arguments of a query that selects the next users to notify, in the order of their ids. */
 interface Batch {
   accountId: number;
-  /** The id of the idea. For a merge, also the id of the target. */
+  /** The id of the event's idea. For a merge, also the id of the target idea. */
   ideaIds: readonly number[];
-  /** The id of the comment in the event. */
+  /** The id of the comment in the event. Null if the event has no comment. */
   commentId: number | null;
   after: number;
   actorId: number | null;
@@ -231,7 +231,7 @@ const insertNotifications = query(
 
 /**
  * Builds the task that notifies people of an event. In one transaction it adds the chat jobs, a batch of notifications,
- * the mail jobs for this batch, and the job for the next batch. A second run adds nothing.
+ * the mail jobs for this batch, and the job for the next batch. A second run of the same job adds nothing.
  */
 export function tellPeople({ database, queue, clock }: Pick<TaskDependencies, 'database' | 'queue' | 'clock'>) {
   return async (payload: unknown) => {
@@ -268,7 +268,7 @@ async function tellBatch(transaction: Transaction, event: AccountEvent, { after,
   const notify = (recipients: Recipient[], kind: string) => addNotifications(transaction, event, recipients, kind, now);
   const turn = turnOfMentions(found);
   const notifyMentioned = async () => {
-    // The query need not skip the actor here, because the stored mentions of a text never include its author.
+    // The query need not skip the actor here, because the stored mentions of a text never include the text's author.
     const mentioned = await transaction.query(selectMentioned, { ...people, after: 0, actorId: null });
     await notify(mentioned, 'user.mentioned');
   };
@@ -289,7 +289,8 @@ async function tellBatch(transaction: Transaction, event: AccountEvent, { after,
 /**
  * Returns whether mentioned people are notified before the other people ('first') or after them ('last'). Each person
  * gets only one notification of an event. For a new comment, a mentioned follower gets the notification of the mention.
- * For a status change, a mentioned follower gets the notification of the change, because it quotes the official reply.
+ * For a status change, a mentioned follower gets the notification of the change, because that notification quotes the
+ * official reply.
  */
 function turnOfMentions({ type, comment_id }: RowOf<typeof selectEvent>): 'first' | 'last' | 'none' {
   if (type === 'idea.created' || type === 'comment.created') return 'first';

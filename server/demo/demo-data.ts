@@ -25,7 +25,7 @@ const DemoIdea = z.strictObject({
   author: z.string(),
   /** The key of one of the board's idea statuses. */
   status: z.string(),
-  /** The names of tags of the board. */
+  /** The names of the idea's tags, which must be tags of the board. */
   tags: z.array(z.string()),
   daysAgo: z.number(),
   /** The share of people who vote on the idea, from 0 to 1. */

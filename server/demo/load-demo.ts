@@ -17,7 +17,7 @@ import { User } from '../entities/user.ts';
 import { type DemoBoard, type DemoData, type DemoIdea, readDemoData } from './demo-data.ts';
 import { seededRandom } from './seeded-random.ts';
 
-/** The API tokens of the demo account and the password of its owner. They are shown only once. */
+/** The API tokens of the demo account and the password of its owner. The server shows these secrets only once. */
 export interface DemoTokens {
   read: string;
   write: string;

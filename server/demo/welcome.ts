@@ -1,8 +1,8 @@
 import type { DemoTokens } from './load-demo.ts';
 
 /**
- * Returns the message at the first start, which describes the new demo account. Agents that sign in by OAuth can
- * connect only to `publicUrl`.
+ * Returns the message that the first start prints. The message describes the new demo account. Agents that sign in by
+ * OAuth can connect only to `publicUrl`.
  */
 export function describeDemo(baseUrl: string, publicUrl: string, tokens: DemoTokens): string {
   const [first, second] = tokens.boardSlugs;

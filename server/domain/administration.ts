@@ -32,7 +32,7 @@ export function actingUserOf({ by: actor }: Administration): number | null {
   return actor.by === 'user' || actor.by === 'token' ? actor.by_user_id : null;
 }
 
-/** Returns the id of the person who acts. Null for a command of the command line and for the server itself. */
+/** Returns the id of the person who acts. Returns null for the operator's command line and for the server itself. */
 export function actingPersonOf({ by: actor }: Administration): number | null {
   return 'by_user_id' in actor ? actor.by_user_id : null;
 }
@@ -74,7 +74,9 @@ interface ErrorFacts extends ErrorOptions {
   field?: string;
 }
 
-/** Rejects an operation and rolls back its transaction. The person who started the operation reads the message. */
+/**
+ * Rejects an operation and rolls back its transaction. The person who started the operation sees the error's message.
+ */
 export class AdministrationError extends Error {
   override readonly name = 'AdministrationError';
   readonly reason: AdministrationErrorReason;

@@ -24,7 +24,7 @@ export function checkSlug(value: string): string {
 
 const keyForm = /^[a-z0-9][a-z0-9_-]{0,49}$/;
 
-/** Checks the name of a plan. It must not contain a comma, because a setting lists plans separated by commas. */
+/** Checks the name of a plan. The name must not contain a comma, because a setting lists plans separated by commas. */
 export const checkPlan = (value: string) => checkKey(value, 'plan');
 
 export function checkKey(value: string, field: FieldName = 'key'): string {

@@ -16,7 +16,7 @@ import { type Html, html } from '../../text/html.ts';
 
 const notices = textKeysIn('account.notices');
 
-/** The maximum number of owners on the account page, so that the owners fill at most two lines. */
+/** The maximum number of owners that the account page names, so that their names fill at most two lines. */
 const maxOwners = 5;
 
 /**
@@ -77,7 +77,7 @@ export function serveAccount(app: FastifyInstance, server: ServerDependencies) {
 
   async function saveJoining(visit: Visit) {
     const { rule, domains } = joiningIn(visit);
-    // The form always sends the field with the domains. The server ignores this field unless the chosen rule uses
+    // The form always sends the e-mail domains. The server ignores the domains unless the chosen joining rule uses
     // domains.
     const changes = { joinRule: rule, joinDomains: rule === 'domains' ? listIn(domains) : [] };
     await visit.administer(async admin =>
@@ -104,7 +104,7 @@ export function serveAccount(app: FastifyInstance, server: ServerDependencies) {
 
   async function askForDeletion(visit: Visit, problem?: Problem) {
     const view = await visit.administer(admin => readAccount(admin, visit.account.id));
-    // Shows no notice, because the account page already shows the scheduled deletion.
+    // Redirects without a notice, because the account page already shows the scheduled deletion.
     if (view.deletion_scheduled_at !== null) return visit.path('/admin/account');
     const data = {
       name: shownName(view.name),

@@ -13,14 +13,17 @@ const tabs = {
 } as const;
 
 /**
- * Runs work in a transaction, on the board whose slug is in the path. Throws not_found for a board of another account.
+ * Runs `work` in a transaction, with the board whose slug is in the request's path. Throws not_found if the board
+ * belongs to another account.
  */
 export function onBoard<T>(visit: Visit, work: (admin: Administration, board: Board) => Promise<T> | T): Promise<T> {
   const slug = visit.word('slug');
   return visit.administer(async admin => work(admin, await requireBoard(admin, visit.account.id, slug)));
 }
 
-/** Returns the path of a page about a board. The default is the board whose slug is in the current path. */
+/**
+ * Returns the path of a page about a board. By default, this is the board whose slug is in the current request's path.
+ */
 export function pathOnBoard(
   visit: Visit,
   page: string,
@@ -36,7 +39,10 @@ interface BoardPage extends Words {
   title?: string;
 }
 
-/** Defines a page with a header and tabs, about the board whose slug is in the path. `read` reads the page's data. */
+/**
+ * Returns a page about the board whose slug is in the request's path. The page has a header and tabs. `read` reads the
+ * page's data.
+ */
 export function boardPage(
   visit: Visit,
   { tab, template = tab, title = t(tabs[tab]), ...words }: BoardPage,
@@ -102,8 +108,8 @@ function flagsOfWindow(name: 'submissions' | 'voting', window: Window, now: Date
 }
 
 /**
- * The period for submitting ideas to a board, or for voting. If the opening or the closing time is missing, the period
- * has no start or no end.
+ * The period for submitting ideas to a board, or for voting on ideas. Without an opening time, the period has no start.
+ * Without a closing time, the period has no end.
  */
 interface Window {
   openAt?: Date | null | undefined;
@@ -111,8 +117,8 @@ interface Window {
 }
 
 /**
- * Returns the state of a submission or voting window. As in checkSubmissions, the window is open at the time openAt,
- * but closed at the time closeAt.
+ * Returns the state of a submission or voting window. The window is already open at the instant `openAt`, and already
+ * closed at the instant `closeAt`. checkSubmissions has the same rule.
  */
 export function stateOfWindow({ openAt, closeAt }: Window, now: Date): 'not_open_yet' | 'open' | 'closed' {
   if (openAt && now < openAt) return 'not_open_yet';

@@ -34,7 +34,8 @@ export const boardRoutes: Route[] = [
 ];
 
 /**
- * A form that freezes or unfreezes a board. The form asks for confirmation, because the change affects every client.
+ * A form that freezes or unfreezes a board. The form asks for confirmation, because the change affects all users and
+ * API clients of the board.
  */
 function freezeRoute(change: 'freeze' | 'unfreeze'): Route {
   const isFrozen = change === 'freeze';
@@ -144,7 +145,7 @@ function readForm(visit: Visit) {
   return {
     name: visit.field('name'),
     slug: visit.field('slug').trim(),
-    // Converts line breaks, because browsers send them as CRLF.
+    // Converts CRLF to LF, because browsers send line breaks as CRLF.
     description: visit.field('description').replaceAll('\r\n', '\n'),
     preModeration: visit.field('pre_moderation') !== '',
     isPublic: visit.field('is_public') !== '',

@@ -6,8 +6,8 @@ import { t } from '../../text/catalogue.ts';
 import { isTimeZone, openZone, type Zone } from './time-zones.ts';
 
 /**
- * The start and end of the submission window and of the voting window. The form's fields have the same names as the
- * fields of the API.
+ * The opening and closing times for submissions and for voting. The form's fields have the same names as the fields of
+ * the API.
  */
 export const bounds = [
   {
@@ -27,12 +27,14 @@ export const bounds = [
 export type Bound = (typeof bounds)[number];
 
 export interface DeadlineForm {
-  /** The time zone of the times that the person sends. */
+  /** The time zone of the local times that the person submits. */
   zone: string;
-  /** The form showed the stored times in this time zone. */
+  /** The form that the person filled in showed the stored times in this time zone. */
   shownZone: string;
   seenAt: string;
-  /** Returns the text in the form field of a deadline: a day and time, or an empty text without a deadline. */
+  /**
+   * Returns the text in a deadline's form field: a day and time, or an empty text if the person entered no deadline.
+   */
   textOf(bound: Bound): string;
 }
 
@@ -54,8 +56,8 @@ export function storedText(board: Board, { property }: Bound, zone: Zone): strin
 }
 
 /**
- * Returns the times that the person left unchanged while choosing another time zone. The form cannot know the person's
- * intention: to keep these local times in the new zone, or only to see the stored times in that zone.
+ * Returns the times that the person left unchanged while choosing another time zone. The server cannot know the
+ * person's intention: to keep these local times in the new zone, or only to see the stored times in that zone.
  */
 export function untouchedInOtherZone(board: Board, form: DeadlineForm): readonly Bound[] {
   if (form.zone === form.shownZone) return [];
@@ -64,7 +66,8 @@ export function untouchedInOtherZone(board: Board, form: DeadlineForm): readonly
 }
 
 /**
- * Returns the changed deadlines, and the deadlines whose local time occurs twice because clocks go back on that day.
+ * Returns the changed deadlines. `twice` lists the changed deadlines whose local time occurs twice, because clocks go
+ * back on that day.
  */
 export function changesOf(board: Board, form: DeadlineForm): { changes: BoardChanges; twice: Bound[] } {
   const zone = openZone(form.zone);
@@ -72,12 +75,12 @@ export function changesOf(board: Board, form: DeadlineForm): { changes: BoardCha
   const twice: Bound[] = [];
   for (const bound of bounds) {
     const text = form.textOf(bound);
-    // Skips an unchanged deadline, to keep the exact stored time. The text in the form has no milliseconds, and can
-    // mean two times when clocks go back.
+    // Skips an unchanged deadline, so that the stored time stays exactly the same. When clocks go back, the text in the
+    // form can mean two times.
     if (text === storedText(board, bound, zone)) continue;
     const times = text === '' ? [null] : timesOf(text, bound, zone);
-    // A local time occurs twice when clocks go back. The server then stores the first occurrence, and the page shows it
-    // in UTC.
+    // A local time occurs twice when clocks go back. The server then stores the first occurrence, and the page shows
+    // that time in UTC.
     changes[bound.property] = times[0] ?? null;
     if (times.length > 1) twice.push(bound);
   }

@@ -59,7 +59,7 @@ function showDeadlines(visit: Visit, problem?: Problem) {
 const zoneCookie = 'idea_board_zone';
 const yearSeconds = 365 * 86_400;
 
-/** Returns the time zone in the query, or the last zone chosen in this browser, or UTC. */
+/** Returns the time zone in the query, or the zone that was last chosen in this browser, or UTC. */
 function chosenZone(visit: Visit): string {
   return [visit.parameter('zone'), visit.request.cookies[zoneCookie] ?? ''].find(isTimeZone) ?? 'UTC';
 }

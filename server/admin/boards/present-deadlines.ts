@@ -5,7 +5,10 @@ import { stateOfWindow } from './board-page.ts';
 import { type Bound, bounds, type DeadlineForm, storedText, untouchedInOtherZone } from './deadline-form.ts';
 import { localBounds, openZone, timeZones, type Zone } from './time-zones.ts';
 
-/** Returns the data of the deadline page: a refused form with its values, or the stored deadlines. */
+/**
+ * Returns the data of the deadline page. If the person has submitted the form, `form` is set, and the page shows the
+ * person's changes again. Otherwise the page shows the stored deadlines.
+ */
 export function presentDeadlines(
   board: Board,
   { zoneName, form, now }: { zoneName: string; form?: DeadlineForm | undefined; now: Date },

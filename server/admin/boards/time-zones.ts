@@ -19,7 +19,7 @@ const renamed: Record<string, string> = {
   'Pacific/Truk': 'Pacific/Chuuk',
 };
 
-/** The time zones under their current names. JavaScript lists some of them under older names. */
+/** The time zones under their current names. JavaScript lists some time zones under older names. */
 export const timeZones: readonly string[] = [
   ...new Set(['UTC', ...Intl.supportedValuesOf('timeZone').map(zone => renamed[zone] ?? zone)]),
 ].sort();
@@ -33,8 +33,9 @@ export interface Zone {
   /** Formats an instant as a local time for a datetime-local field. */
   localTextOf(time: Date): string;
   /**
-   * Returns the instants of a local time, the earlier first. Most times have one instant. A local time that clocks skip
-   * has none. A local time that occurs twice, when clocks go back, has two. Returns undefined for an invalid text.
+   * Returns the points in time (instants) that a local time can mean, the earlier first. Most local times mean one
+   * instant. A local time that the clocks skip means none. A local time that occurs twice, when clocks go back, means
+   * two. Returns undefined for an invalid text.
    */
   timesOf(localText: string): Date[] | undefined;
   /** Formats an instant as a local time for people, with the offset from UTC. */
@@ -53,10 +54,7 @@ export function openZone(name: string): Zone {
     second: 'numeric',
   });
 
-  /**
-   * Returns the local time of an instant as a number: the milliseconds since 1970 if the local date and time were in
-   * UTC.
-   */
+  /** Returns an instant's local time as a number: the milliseconds from 1970 until the same date and time in UTC. */
   function localMsAt(timeMs: number): number {
     const parts = Object.fromEntries(clock.formatToParts(timeMs).map(({ type, value }) => [type, Number(value)]));
     const { year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0 } = parts;
@@ -98,8 +96,8 @@ export function openZone(name: string): Zone {
 const dayMs = 86_400_000;
 
 /**
- * The first and the last year of date fields. The year 9999 is not allowed, because in some time zones its last hours
- * are in the year 10000 in UTC.
+ * The first and the last year that people can enter in a date field. The year 9999 is not allowed, because in some time
+ * zones its last hours are in the year 10000 in UTC.
  */
 const [firstYear, lastYear] = [1970, 9998];
 

@@ -36,8 +36,8 @@ const kindNames: Record<ChatKind, string> = {
 };
 
 /**
- * The pages for the chat channels that an account's boards post to. The webhook URL of a channel is a secret, so pages
- * show only its origin.
+ * The pages for the chat channels of an account. The webhook URL of a channel is a secret, so pages show only the URL's
+ * origin.
  */
 export function chatRoutes(server: ServerDependencies, postTest: PostTest): Route[] {
   const secretBox = buildSecretBox(server.appKey);

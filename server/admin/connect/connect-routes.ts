@@ -24,7 +24,7 @@ import { emptyTokenForm, formOf, grantsOf, readTokenForm } from '../tokens/token
 const path = '/admin/connect/:id';
 
 /**
- * Serves the consent page. On this page, an owner or admin allows an OAuth client to use boards on their behalf
+ * Serves the consent page. On this page, owners and admins allow an OAuth client to use boards in their name
  * (specification: Authentication, 9 and 11).
  */
 export function serveConnect(app: FastifyInstance, server: ServerDependencies, consents: Consents) {
@@ -34,7 +34,8 @@ export function serveConnect(app: FastifyInstance, server: ServerDependencies, c
     const { request, user } = visit;
     const asked = await requireAsked(visit);
     if (visit.field('decision') === 'refuse') {
-      // Every user may refuse the OAuth request, because the OAuth client waits for an answer.
+      // Every user may refuse the OAuth request, even a user who may not allow it, because the OAuth client waits for
+      // an answer.
       const accountId = findAccount(request)?.id ?? null;
       await visit.administer(admin => consents.refuse(admin, asked, { accountId, userId: user.id }));
     } else {
@@ -81,13 +82,15 @@ export function serveConnect(app: FastifyInstance, server: ServerDependencies, c
   }
 }
 
-/** Returns the account in the query, or the user's first account with the right to connect a client. */
+/**
+ * Returns the account that the query names. Otherwise returns the first account where the user is an owner or admin.
+ */
 function chooseAccount(request: FastifyRequest): AccountOfUser {
   const isNamed = fieldOf(request.query, 'account') !== '';
   return (isNamed ? undefined : sessionOf(request).user.accounts.find(isAdmin)) ?? requireAdminAccount(request);
 }
 
-/** Returns the name of the new OAuth token for the list of API tokens. */
+/** Returns the name of the OAuth client, or the target of the client's redirect if the client has no name. */
 function nameOf({ clientName, target }: ConsentRequest): string {
   return shownName(oneLine(clientName ?? '') || target.host);
 }

@@ -23,7 +23,10 @@ const secretsPath = `${path}/secrets`;
 
 const notices = textKeysIn('embedding.notices');
 
-/** The pages with the origins that may embed the boards of an account, and with the secrets for the signed sign-in. */
+/**
+ * The pages with the origins that may embed the boards of an account, and with the secrets for signing in users of
+ * embedded boards.
+ */
 export function embeddingRoutes({ appKey, config }: ServerDependencies): Route[] {
   const secretBox = buildSecretBox(appKey);
 
@@ -85,7 +88,7 @@ export function embeddingRoutes({ appKey, config }: ServerDependencies): Route[]
     return visit.path(path, { notice: 'saved' });
   }
 
-  /** Shows the secret in the answer to the POST. No later page shows the secret. */
+  /** Shows the new secret in the answer to the POST. No later page shows the secret. */
   async function createSecret(visit: Visit) {
     const { secret, boards } = await visit.administer(async admin => {
       await requireFirst(admin, visit.request.body);

@@ -1,7 +1,7 @@
 import { t } from '../../text/catalogue.ts';
 import { escapeHtml } from '../../text/html.ts';
 
-/** Returns the element that shows a board on a page of another site. */
+/** Returns the HTML of an iframe that shows a board on a page of another site. */
 export function frameCode(attributes: Record<string, string>): string {
   const all = { ...attributes, title: t('shell.labels.ideas'), style: 'width: 100%; height: 50rem; border: 0' };
   return `<iframe ${Object.entries(all)
@@ -9,7 +9,10 @@ export function frameCode(attributes: Record<string, string>): string {
     .join(' ')}></iframe>`;
 }
 
-/** Returns the code for Node that signs a token for a user of the application. */
+/**
+ * Returns sample code for Node.js. An application that embeds a board uses this code to sign a token for one of its
+ * users.
+ */
 export function tokenCode(audience: string): string {
   return `import { randomUUID } from 'node:crypto';
 import { SignJWT } from 'jose';
@@ -28,7 +31,10 @@ export function ideaBoardToken(user) {
 }`;
 }
 
-/** Returns the part of a page that shows a board and sends the token into the frame. */
+/**
+ * Returns sample HTML for a page of another site. The HTML shows a board in a frame and sends the user's token to that
+ * frame.
+ */
 export function pageCode(address: string): string {
   return `${frameCode({ name: 'ideas' })}
 <form id="ideas-sign-in" method="post" target="ideas" action="${escapeHtml(address)}">

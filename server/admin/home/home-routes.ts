@@ -14,7 +14,7 @@ const notices = textKeysIn('home.notices');
 /** The maximum number of boards that a section of the home page lists. A link leads to the other boards. */
 const maxBoards = 8;
 
-/** The first page after sign-in. It shows the account's pending work, the user, and links to other pages. */
+/** The first page after sign-in. It shows the account's pending work, the signed-in user, and links to other pages. */
 export const homeRoute: Route<AccountOfUser | undefined> = { path: '/admin', show: showHome };
 
 async function showHome(visit: Visit<AccountOfUser | undefined>) {
@@ -38,8 +38,8 @@ async function showHome(visit: Visit<AccountOfUser | undefined>) {
 }
 
 /**
- * Lists the providers of accounts that require a sign-in with a provider, so that the user can also reach these
- * accounts.
+ * Lists the user's accounts that require members to sign in with a provider, and these providers. The home page links
+ * to the providers, so that the user can also reach these accounts.
  */
 async function listRequired({ server, user }: Visit<AccountOfUser | undefined>) {
   const providers = await listRequiredProviders(server.database, user.id);

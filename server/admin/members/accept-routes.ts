@@ -23,8 +23,8 @@ import { t } from '../../text/catalogue.ts';
 const path = '/admin/invitations/:token';
 
 /**
- * Serves the page of an invitation link. The page reveals whether a user has the invited e-mail address. But only the
- * owner of this mailbox, and people who got the link from the inviter, can open the page.
+ * Serves the page of an invitation link. The page reveals whether a user already has the invited e-mail address. This
+ * is safe: only the owner of the mailbox, and people who got the link from the inviter, can open the page.
  */
 export function serveInvitationLinks(app: FastifyInstance, server: ServerDependencies) {
   const { database, clock, config, audit, passwords } = server;
@@ -119,7 +119,7 @@ function pathOf({ account_slug }: Pick<FollowedInvitation, 'account_slug'>): str
   return `/admin?${new URLSearchParams({ account: account_slug, notice: 'joined' })}`;
 }
 
-/** Shows the page for an expired link if another request has used the invitation in the meantime. */
+/** Shows the page for an expired link if another request has used the invitation since this request began. */
 async function refuseExpired<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;

@@ -88,7 +88,7 @@ async function showList(visit: Visit) {
       blocked,
     ),
     isFiltered: Object.keys(parameters).length > 0,
-    // The filter form sends the account's slug in a hidden field.
+    // The filter form sends the account's slug in a hidden field. A user with only one account needs no slug.
     accountSlug: visit.user.accounts.length > 1 ? account.slug : undefined,
     ...visit.pageLinks('/admin/members', 'after', last && `${last.role}.${last.user_id}`, { kept: parameters }),
   };
@@ -152,8 +152,8 @@ async function setRole(visit: Visit) {
   const role = roleOf(visit.field('role'));
   if (!role) throw new AdministrationError('invalid', t('members.role.unknown'));
   await visit.administer(admin => setMemberRole(admin, { accountId: account.id, userId }, role));
-  // Redirects a person who has just given up the role of admin, because this person can no longer open the list of
-  // members.
+  // Redirects a person who has just given up their own role of owner or admin. This person can no longer open the list
+  // of members.
   const isOwn = userId === visit.user.id && !isAdmin({ ...account, role });
   return visit.path(isOwn ? '/admin' : `/admin/members/${userId}`, { notice: 'role' });
 }
@@ -167,7 +167,8 @@ async function remove(visit: Visit) {
 
 async function leave(visit: Visit) {
   const member = { accountId: visit.account.id, userId: visit.user.id };
-  // A member who leaves keeps their API tokens unless an owner or admin revokes them.
+  // The API tokens of a member who leaves stay valid. Only a leaving owner or admin can choose to revoke their own
+  // tokens.
   const keepsTokens = !isAdmin(visit.account) || visit.field(revokeField) === '';
   await visit.administer(admin => removeMember(admin, member, { keepsTokens }));
   return '/admin?notice=left';

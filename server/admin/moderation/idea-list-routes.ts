@@ -31,7 +31,10 @@ type IdeasQuery = z.output<typeof IdeasQuery>;
  */
 export const ideasPerPage = 20;
 
-/** The moderators' list of a board's ideas. Lists ideas in a hidden status only if the search asks for that status. */
+/**
+ * The page where moderators see a board's ideas. It lists ideas in a hidden status only if the moderator filters by
+ * that status.
+ */
 export const ideaListRoute: Route = { path: '/admin/ideas', show: showIdeas };
 
 async function showIdeas(visit: Visit) {
@@ -109,8 +112,8 @@ export function listedIdea(idea: IdeaView, href: string) {
 }
 
 /**
- * Returns the number in a search text such as #42. Webhooks, chat messages and the audit log name ideas by their
- * numbers.
+ * Returns the idea number in a search text such as #42. Returns undefined for any other text. Webhooks, chat messages
+ * and the audit log name ideas by their numbers.
  */
 export function ideaNumberIn(q: string | undefined): number | undefined {
   const [, number] = /^#([1-9]\d{0,14})$/.exec(q ?? '') ?? [];

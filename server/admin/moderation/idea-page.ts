@@ -78,8 +78,8 @@ function presentComment(visit: Visit, slug: string, comment: CommentView, people
     author: shownName(comment.author_name),
     person: presentPerson(visit, people.get(comment.author_id), wayToIdea(ideaId)),
     time: showTime(new Date(comment.created_at)),
-    // The form that deletes a comment is one of the board's pages. After the deletion, the browser returns to the
-    // idea's page on the board.
+    // The form that deletes a comment posts to a path of the board, outside the admin area. After the deletion, the
+    // browser therefore returns to the idea's page on the board.
     deletePath: visit.path(`${ideaPathOnBoard(slug, ideaId)}/comments/${comment.id}/delete`),
   };
 }

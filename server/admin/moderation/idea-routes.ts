@@ -53,7 +53,7 @@ function readReply(text: string): string {
   return reply.data;
 }
 
-/** Defines a form on the page of the idea. If the change is refused, the page shows the reason. */
+/** Defines the route of a form on the idea's page. If the server refuses the change, the page shows the reason. */
 function changeRoute(form: string, work: (op: PersonOperation, id: number, visit: Visit) => Promise<Notice>): Route {
   return {
     path: `/admin/ideas/:id/${form}`,

@@ -21,8 +21,8 @@ import { ideaPath, wayBack, wayOf } from './way-back.ts';
 const MergeQuery = z.object({ q: text(0, 100).optional() });
 
 /**
- * The pages that merge an idea into another after a search and a preview. Another page undoes a merge after a
- * confirmation.
+ * On these pages, a moderator searches for the target of a merge, sees a preview and merges. Another page undoes a
+ * merge after a confirmation.
  */
 export const mergeRoutes: Route[] = [
   { path: '/admin/ideas/:id/merge', show: showMerge, run: merge, again: showSearch, problemOf: problemOfTarget },
@@ -67,8 +67,8 @@ async function merge(visit: Visit) {
 }
 
 /**
- * Returns the message for a refused merge. The error not_found concerns the target of the merge here, because a missing
- * source gets a 404 page.
+ * Returns the message for a refused merge. Here, not_found means that the target idea does not exist, because a missing
+ * source idea gets a 404 page.
  */
 function problemOfTarget(error: unknown): Problem {
   const isUnknown = error instanceof DomainError && error.key === 'not_found';

@@ -25,8 +25,8 @@ import { mergeRoutes } from './merge-routes.ts';
 import { ideaPath, notices, presentPerson, wayBack, wayOf, wayToQueue } from './way-back.ts';
 
 /**
- * The number of ideas on a page, so that the page loads quickly on a phone. The page shows the beginning of each text,
- * which is enough to judge most ideas.
+ * The number of ideas on a page, so that the page loads quickly on a phone. The page shows the beginning of each idea's
+ * text, which is enough to judge most ideas.
  */
 const ideasPerPage = 10;
 const excerptLength = 500;
@@ -82,7 +82,7 @@ async function showQueue(visit: Visit) {
   return visit.page('moderation/queue', t('shell.admin.queue'), data, { notices });
 }
 
-/** Leaves out boards with an empty queue, except the selected board. */
+/** Leaves out boards without pending ideas, except the selected board. */
 function presentBoards(visit: Visit, boards: ModeratedBoard[], chosen: string) {
   return [
     { label: t('home.boards.all'), href: visit.path('/admin/queue'), isCurrent: chosen === '' },

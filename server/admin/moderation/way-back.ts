@@ -5,9 +5,9 @@ import { moderationNotices } from '../../pages/boards/present-changes.ts';
 import type { Notices, Visit } from '../../pages/shell/visit.ts';
 
 /*
- * Moderators open a form from the queue, from the page of an idea, or from the idea's page on its board. The form's URL
- * names the previous page, so that the browser can return to it after the form. The query parameter is from=queue with
- * the position in the queue, from=<id of an idea>, or on=<slug of a board>.
+ * Moderators open a form from the moderation queue, from the page of an idea, or from the idea's page on its board. The
+ * form's URL names the previous page, so that the browser can return to that page after the form. The query parameter
+ * is from=queue with the position in the queue, from=<id of an idea>, or on=<slug of a board>.
  */
 
 export const notices = {
@@ -23,8 +23,8 @@ export const notices = {
 export type Notice = keyof typeof notices;
 
 /**
- * Returns query parameters for the URL of a form. With these parameters, the browser returns to the queue when the
- * person has sent the form.
+ * Returns query parameters for the URL of a form. With these parameters, the browser returns to the moderation queue
+ * when the person has sent the form.
  */
 export function wayToQueue(visit: Visit): Record<string, string> {
   return { from: 'queue', ...placeInQueue(visit) };
@@ -48,9 +48,10 @@ export function wayOf(visit: Visit): Record<string, string> {
 }
 
 /**
- * Returns the path of the moderator's previous page. If the URL does not name one, returns `otherwise`. For a moderator
- * who came from a board, returns the path of the idea's page on the board, or the path of the board if the idea no
- * longer has a page. Pass `ideaId` to return to another idea, such as the target of a merge.
+ * Returns the path of the moderator's previous page. If the URL names no previous page, returns `otherwise`. For a
+ * moderator who came from a board, returns the path of the idea's page on the board. With `isGone`, returns the path of
+ * the board instead, because the idea no longer has a page. Pass `ideaId` to return to another idea, such as the target
+ * of a merge.
  */
 export function wayBack(
   visit: Visit,
@@ -78,8 +79,8 @@ function placeInQueue(visit: Visit): Record<string, string> {
 }
 
 /**
- * Returns whether a person is blocked, with the path to block or unblock the person. `person` is undefined for people
- * outside the account, such as the placeholder for erased users.
+ * Returns whether a person is blocked, with the path of the form that blocks or unblocks the person. `person` is
+ * undefined for people outside the account, such as the placeholder for erased users.
  */
 export function presentPerson(visit: Visit, person: PersonView | undefined, way: Record<string, string>) {
   if (!person) return { isBlocked: false };

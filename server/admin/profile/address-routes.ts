@@ -22,8 +22,9 @@ import { t } from '../../text/catalogue.ts';
 import { type OwnVisit, profilePath, showProfile } from './profile-page.ts';
 
 /**
- * Changes the signed-in user's e-mail addresses. A new e-mail address takes effect when the same user opens the mailed
- * link and confirms. So if the user mistypes the address, the owner of the mistyped address gets no access.
+ * Changes the signed-in user's e-mail addresses. A new e-mail address takes effect only after the same signed-in user
+ * has opened the mailed link and confirmed the address. So if the user mistypes the address, the owner of the mistyped
+ * address gets no access.
  */
 export function addressRoutes(
   server: ServerDependencies,
@@ -76,7 +77,7 @@ export function addressRoutes(
     await visit
       .administer(admin => confirmAddress(admin, change))
       .catch(error => {
-        // Another request has already used the confirmation link.
+        // The error not_found means that another request has already used the confirmation link.
         throw error instanceof AdministrationError && error.reason === 'not_found' ? invalidLink() : error;
       });
     return profilePath(visit, change.field === 'email' ? 'email_changed' : 'mail_changed');
@@ -97,7 +98,10 @@ export function addressRoutes(
     }
   }
 
-  /** Returns the e-mail address change of a valid link. Only the user who requested it may use the link. */
+  /**
+   * Returns the change that a valid confirmation link confirms. Only the user who requested the change may use the
+   * link.
+   */
   async function requireChange({ user }: OwnVisit, token: string): Promise<AddressChange> {
     const change = tokens.read(token, clock.now());
     if (change?.userId !== user.id || !(await isAddressWanted(database, change))) throw invalidLink();

@@ -21,7 +21,8 @@ const path = '/admin/profile/connections';
 const notices = textKeysIn('identities.connections.notices');
 
 /**
- * Serves the page of a user's external identities, and the page where the user confirms the connection of a new one.
+ * Serves the page of a user's external identities, and the page where the user confirms the connection of a new
+ * identity.
  */
 export function serveConnections(app: FastifyInstance, server: ServerDependencies) {
   const { appKey, clock, database } = server;
@@ -112,8 +113,8 @@ async function requireIdentity(visit: OwnVisit): Promise<OwnIdentity> {
 }
 
 /**
- * Returns the name of the provider of an external identity. If the provider is null, the identity comes from the
- * application that embeds the boards, and the function returns a text for this application.
+ * Returns the name of an external identity's provider. An identity without a provider comes from the application that
+ * embeds the boards. For such an identity, the function returns a text about that application.
  */
 function nameOf(provider: string | null): string {
   return provider === null ? t('identities.connections.embedding') : shownName(provider);

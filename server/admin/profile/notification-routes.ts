@@ -23,7 +23,7 @@ const followingPath = '/admin/profile/following';
 
 /**
  * The pages for the signed-in user's notifications and followed ideas in all accounts. Opening a page does not mark
- * notifications as read. Only a button does.
+ * notifications as read. Only the buttons on the page do this.
  */
 export const notificationRoutes: Route<AccountOfUser | undefined>[] = [
   { path: notificationsPath, show: showNotifications },
@@ -43,7 +43,7 @@ async function showNotifications(visit: OwnVisit) {
   const data = {
     navigation: ownNavigation(visit, notificationsPath),
     notifications: shown.map(one => presentNotification(visit, one)),
-    // Also looks for unread notifications on this page, because unread_count covers only the newest notifications.
+    // Also looks for unread notifications on this page, because `unread_count` covers only the newest notifications.
     hasUnread: visit.user.unread_count > 0 || shown.some(({ read_at }) => read_at === null),
     newestId: shown[0]?.id ?? 0,
     ...visit.pageLinks(notificationsPath, 'before', hasMore && shown.at(-1)?.id),
@@ -133,8 +133,8 @@ function hrefOf(visit: OwnVisit, notification: NotificationView): string | undef
 }
 
 /**
- * Returns the URL of the idea for the user: in the admin area, at IDEA_URL, or on its board. Returns undefined if the
- * user can open none of these pages.
+ * Returns the URL of the idea's page for the user: in the admin area, at IDEA_URL, or on the idea's board. Returns
+ * undefined if the user can open none of these pages.
  */
 function ideaLink(
   { user, request, server: { config } }: OwnVisit,
@@ -152,7 +152,8 @@ function ideaLink(
 
 function describe(notification: NotificationView): { sentence: string; quote?: string | null } {
   const { kind, title } = notification;
-  // Shows a kind of notification that this server does not know. A newer server may have stored it during an upgrade.
+  // Shows a general text for a kind of notification that this server does not know. During an upgrade, a newer server
+  // may have stored such a notification.
   if (!notificationKinds.includes(kind)) {
     return {
       sentence:

@@ -12,8 +12,8 @@ import { type OwnVisit, ownNavigation } from './profile-page.ts';
 const path = '/admin/profile/picture';
 
 /**
- * The number of pictures that a person may upload in an hour. It is limited, because the server needs about a tenth of
- * a second to convert a picture.
+ * The number of pictures that a person may upload in an hour. The server limits uploads, because it needs about a tenth
+ * of a second to convert a picture.
  */
 const uploadsPerHour = 20;
 
@@ -46,7 +46,10 @@ export async function servePicturePage(app: FastifyInstance, server: ServerDepen
   }
 }
 
-/** The file was longer than the size limit, so only its beginning was read. */
+/**
+ * Replaces the content of a file that is longer than the size limit. The server has read only the beginning of this
+ * file.
+ */
 const tooLarge = Symbol('too large');
 
 async function keepFile(this: unknown, part: MultipartFile) {

@@ -48,7 +48,7 @@ export async function showProfile(
     givenNotificationEmail:
       refusedForm === 'notifications' ? visit.field('notification_email').trim() : (user.notification_email ?? ''),
     wantsMentions: user.wants_mentions,
-    // Whether the server can send mail, which a new e-mail address needs for its confirmation link.
+    // Whether the server can send mail. Without mail, users cannot confirm a new e-mail address.
     isMailed: config.SMTP_URL !== undefined,
     ...passwordLengths,
     hasSecondFactor: visit.user.has_second_factor,
@@ -59,7 +59,7 @@ export async function showProfile(
 }
 
 /**
- * Returns the choices of a language. Each language has its name in the language itself, so that people find their own
+ * Returns the options of the language field. Each language is named in that language, so that people find their own
  * language.
  */
 function languageChoices(chosen: string) {

@@ -28,8 +28,8 @@ import { type OwnVisit, profilePath, showProfile } from './profile-page.ts';
 import { secondFactorRoutes } from './second-factor-routes.ts';
 
 /**
- * Serves the signed-in user's own pages: profile, e-mail addresses, password, deletion, notifications and followed
- * ideas.
+ * Serves the signed-in user's own pages: profile, e-mail addresses, password, notifications, followed ideas, and the
+ * deletion of the user.
  */
 export function serveProfile(app: FastifyInstance, server: ServerDependencies) {
   const { clock, config, passwords } = server;
@@ -54,7 +54,10 @@ export function serveProfile(app: FastifyInstance, server: ServerDependencies) {
   serveRoutes(app, server, accountAround, routes, [requireSession, requireOwnSession]);
   serveRoutes(app, server, accountAround, forOrdinarySessions, [requireSession, requireOrdinarySession]);
 
-  /** Changes the password, which ends all sessions, and then starts a new session in this browser. */
+  /**
+   * Changes the password. This change ends all sessions of the user, so the function starts a new session in this
+   * browser.
+   */
   async function setPassword(visit: OwnVisit) {
     const password = await readNewPassword(visit.request.body, visit.user.email);
     const user = await askForPassword(visit);
@@ -82,7 +85,7 @@ export function serveProfile(app: FastifyInstance, server: ServerDependencies) {
   }
 
   async function askForDeletion(visit: OwnVisit, problem?: Problem) {
-    // Shows no notice, because the profile already shows the requested deletion.
+    // Redirects without a notice, because the profile already shows the requested deletion.
     if (!problem && visit.user.deletion_requested_at !== null) return visit.path('/admin/profile');
     const data = {
       email: shownAddress(visit.user.email),
@@ -100,7 +103,10 @@ export function serveProfile(app: FastifyInstance, server: ServerDependencies) {
   }
 }
 
-/** The maximum number of exports. It is low, because an export reads all data of a person. */
+/**
+ * The maximum number of data exports that a person may download in an hour. It is low, because an export reads all data
+ * of a person.
+ */
 const exportsPerHour = 3;
 
 function showExport(visit: OwnVisit, problem?: Problem) {

@@ -54,8 +54,8 @@ export function secondFactorRoutes(
       next: nextOf(visit),
       enabled: factor && { since: showTime(new Date(factor.created_at)), codesLeft: factor.codes_left },
       recoveryCodeCount,
-      // Whether the user must sign in again with a code. A server of the previous version started this session without
-      // asking for a code.
+      // Whether the user must sign in again, this time with a code. This happens if a server of the previous version
+      // started the session without asking for a code.
       needsNewSession: factor !== undefined && !user.has_second_factor,
       requiring: requiring.map(account => ({
         name: shownName(account.name),
@@ -135,7 +135,10 @@ export function secondFactorRoutes(
     return visit.path(secondFactorPath, { notice: 'disabled' });
   }
 
-  /** Asks for the password and a code, and then runs `work`. If `work` returns undefined, the code was wrong. */
+  /**
+   * Checks the user's password, and then runs `work` with the entered code. `work` returns undefined if the code is
+   * wrong.
+   */
   async function withCode<T>(visit: OwnVisit, work: (admin: Administration, code: string) => Promise<T | undefined>) {
     const { user, request, reply } = visit;
     const code = visit.field('code');

@@ -65,7 +65,7 @@ export function providerRoutes(server: ServerDependencies, openid: OpenidClient)
     return visit.path(path, { notice: 'added' });
   }
 
-  /** If the field of the secret is empty, the stored secret stays. */
+  /** If the form's field for the client secret is empty, the stored secret stays. */
   async function saveProvider(visit: Visit) {
     const accountId = visit.account.id;
     const { issuer: _issuer, ...fields } = formIn(visit);
@@ -79,8 +79,8 @@ export function providerRoutes(server: ServerDependencies, openid: OpenidClient)
   }
 
   /**
-   * Checks that the provider answers before the provider is saved. Otherwise an admin could save a provider that signs
-   * nobody in.
+   * Checks that the provider answers before the server stores the provider. Otherwise an admin could save a provider
+   * that signs nobody in.
    */
   async function check(access: ProviderAccess) {
     if (access.clientId === '') throw new AdministrationError('invalid', t('identities.problems.no_client_id'));

@@ -1,28 +1,33 @@
 import { mcpUrlOf } from '../../http/public-addresses.ts';
 
 /*
- * How people connect an MCP client to this server. The formats are those that the documentation of each client gives. A
- * link never contains a token, because browsers and chats store links. Only texts to copy contain a token.
+ * Links, commands and file contents that connect an MCP client to this server. Their formats come from the
+ * documentation of each client. A link never contains a token, because browsers and chats store links. Only texts to
+ * copy contain a token.
  */
 
-/** An entry in the list of servers of an MCP client. */
+/** A server's entry in the configuration of an MCP client. */
 interface McpServer {
   name: string;
   url: string;
 }
 
-/** Returns this server's entry. With `isReadOnly`, the URL in the entry offers only tools that read. */
+/**
+ * Returns this server's entry for the configuration of an MCP client. If `isReadOnly` is true, the URL in the entry
+ * offers only tools that read.
+ */
 export function mcpServerOf(config: Parameters<typeof mcpUrlOf>[0], isReadOnly: boolean): McpServer {
   const url = mcpUrlOf(config);
   return isReadOnly ? { name: 'idea-board-read-only', url: `${url}?readonly=true` } : { name: 'idea-board', url };
 }
 
-/** Returns links and commands that connect a client by OAuth. They contain no secret. */
+/** Returns links and commands that connect an MCP client by OAuth. The links and commands contain no secret. */
 export function waysByOauth({ name, url }: McpServer) {
   const vsCode = vsCodeLink({ name, type: 'http', url });
   return {
     url,
-    // The apps of Claude connect from the network of Anthropic, which reaches only public servers.
+    // The apps of Claude connect from the network of Anthropic, which reaches only public servers. So only an https URL
+    // gets this link.
     claude: url.startsWith('https:')
       ? `https://claude.ai/customize/connectors?${new URLSearchParams({
           modal: 'add-custom-connector',
@@ -41,7 +46,10 @@ export function waysByOauth({ name, url }: McpServer) {
 
 const tokenVariable = 'IDEA_BOARD_TOKEN';
 
-/** Returns texts to copy that contain a token, and a link that opens VS Code. VS Code then asks for the token. */
+/**
+ * Returns texts with a token, for copying into MCP clients. Also returns a link that opens VS Code. The link contains
+ * no token: VS Code asks the user for the token.
+ */
 export function waysByToken({ name, url }: McpServer, token: string) {
   const header = `Authorization: Bearer ${token}`;
   const cursorFile = { mcpServers: { [name]: { url, headers: { Authorization: `Bearer ${token}` } } } };

@@ -10,8 +10,8 @@ import { shownName } from '../../pages/shell/show.ts';
 import { t } from '../../text/catalogue.ts';
 
 /**
- * The values of the token form. `expiresOn` is a day such as 2026-03-14, or empty. `grantOn` returns the grant for a
- * board, or an empty text.
+ * The values of the token form. `expiresOn` is a day such as 2026-03-14, or an empty text. `grantOn` returns the chosen
+ * grant for a board, or an empty text.
  */
 type GivenToken = ReturnType<typeof readTokenForm>;
 
@@ -65,7 +65,9 @@ export function lastDayOf(expiresAt: string | null): string {
   return expiresAt === null ? '' : new Date(Date.parse(expiresAt) - 1).toISOString().slice(0, 10);
 }
 
-/** Returns the end of the entered day in UTC. */
+/**
+ * Returns the expiry of a token: the end of the entered day in UTC. An empty text means that the token does not expire.
+ */
 export function expiryOf(expiresOn: string): Date | null {
   if (expiresOn === '') return null;
   const day = /^\d{4}-\d{2}-\d{2}$/.test(expiresOn) ? Date.parse(`${expiresOn}T00:00:00Z`) : Number.NaN;
@@ -79,7 +81,7 @@ function fieldOfCapability(capability: Capability): string {
 
 type ServerLimits = Parameters<typeof checkRestrictions>[1];
 
-/** The entered restrictions of a token. `networks` has one network a line. */
+/** The entered restrictions of a token. `networks` contains one allowed network on each line. */
 type GivenRestrictions = ReturnType<typeof readRestrictions>;
 
 export function readRestrictions(body: unknown) {

@@ -28,7 +28,7 @@ const renderFacts = loadTemplate<object>('admin/tokens/token-facts');
 /** The number of tokens on a page, so that the page loads quickly on a phone. */
 const tokensPerPage = 25;
 
-/** The pages for the API tokens of an account (Token; Authentication, 11). */
+/** The pages for the API tokens of an account (specification: Token; Authentication, 11). */
 export const tokenRoutes: Route[] = [
   { path: '/admin/tokens', show: showList, run: create },
   { path: '/admin/tokens/:id', show: showToken, run: saveRestrictions },
@@ -86,7 +86,7 @@ async function showList(visit: Visit, problem?: Problem) {
 
 /**
  * Shows the new token in the answer to the POST. A redirect could not show the token, because the database stores only
- * its hash.
+ * the token's hash.
  */
 async function create(visit: Visit) {
   const { config } = visit.server;
@@ -187,8 +187,8 @@ async function rotate(visit: Visit) {
       : ({ replacesNewest: true } as const);
   const { plaintext, listing } = await visit.administer(async admin => {
     await requireFirst(admin, visit.request.body);
-    // If the form has the same day as before, keeps the exact expiry, because the token may expire in the middle of
-    // this day.
+    // If the person did not change the expiry day, keeps the exact expiry time, because the token may expire in the
+    // middle of that day.
     const isKept = expiresOn === lastDayOf((await readToken(admin, accountId, id)).expires_at);
     const expiry = isKept ? {} : { expiresAt: expiryOf(expiresOn) };
     const plaintext = await rotateToken(admin, accountId, id, { ...way, ...expiry });
@@ -249,7 +249,7 @@ function presentToken(visit: Visit, token: TokenListing) {
     kind: token.kind === 'oauth' ? 'OAuth' : 'API',
     boards: token.boards,
     capabilities: token.capabilities.map(one => t(`tokens.capabilities.${one}`)),
-    // Shows no e-mail address for the placeholder of deleted users, because the placeholder has none.
+    // The placeholder of deleted users has no e-mail address, so a text appears in place of the address.
     issuer: token.issuer ?? t('tokens.facts.deleted_user'),
     state: { label: t(`tokens.states.${token.state}`), chip: chips[token.state] },
     created: showTime(new Date(token.created_at)),

@@ -10,8 +10,8 @@ import { deliveryStates, presentAttempts, presentDelivery, presentState, present
 import { presentWebhook } from './present-webhook.ts';
 
 /**
- * The number of deliveries on a page, so that the page loads quickly on a phone. The page shows each attempt with its
- * response.
+ * The numbers of deliveries and of attempts on a page, so that the page loads quickly on a phone. The page of a
+ * delivery shows each attempt with its response.
  */
 const deliveriesPerPage = 25;
 const attemptsPerPage = 10;
@@ -23,7 +23,7 @@ const dayMs = 86_400_000;
 
 const log = '/admin/webhooks/:id/deliveries';
 
-/** The pages of a webhook's delivery log: requests, responses, and redelivery. */
+/** The pages of a webhook's delivery log. They show requests and responses, and have forms for redelivery. */
 export const deliveryRoutes: Route[] = [
   { path: log, show: showLog },
   { path: `${log}/redeliver`, run: redeliverSince, again: showLog },

@@ -17,14 +17,14 @@ export function presentState(state: DeliveryState) {
 }
 
 /*
- * The maximum sizes of the texts, so that a page stays below 50 kB. The page shows the whole stored response of the
- * last attempt, unless the escaped response is longer than maxLastResponseBytes.
+ * The maximum sizes of the bodies and responses on a page, so that the page stays below 50 kB. The page shows the whole
+ * stored response of the last attempt, unless the escaped response is longer than maxLastResponseBytes.
  */
 const maxBodyBytes = 10_000;
 const maxLastResponseBytes = 6_000;
 const maxResponseBytes = 800;
 
-/** Returns a delivery in the delivery log, with the outcome of its last attempt. */
+/** Returns the data of a delivery for the list in the delivery log, with the outcome of the delivery's last attempt. */
 export function presentSummary(delivery: DeliverySummary) {
   const { id, type, state, last_attempt: last } = delivery;
   return {
@@ -52,7 +52,10 @@ export function presentDelivery(delivery: DeliveryDetails) {
   };
 }
 
-/** Returns the attempts on a page of the list, newest first. The first page begins with the last attempt. */
+/**
+ * Returns the data of the attempts on one page of a delivery's list, newest first. The first page begins with the last
+ * attempt.
+ */
 export function presentAttempts(attempts: readonly AttemptDetails[], isFirstPage: boolean) {
   return attempts.map(({ attempted_at, duration_ms, status, error, response }, index) => {
     const attemptedAt = new Date(attempted_at);

@@ -9,8 +9,8 @@ import { oneLine, shortLine } from '../../text/plain-text.ts';
 import { eventChoices, readEventChoices } from '../shell/choices.ts';
 
 /**
- * Returns a webhook for the pages. A webhook without a board gets events of every board. A webhook without event types
- * gets every event type.
+ * Returns the data of a webhook for the admin pages. A webhook without a board gets events of every board. A webhook
+ * without event types gets every event type.
  */
 export function presentWebhook(webhook: WebhookListing) {
   const url = shownUrl(webhook.url);
@@ -34,7 +34,9 @@ export function presentWebhook(webhook: WebhookListing) {
   };
 }
 
-/** Returns the URL in normalized form. It is ASCII, so that no letter can look like another one. */
+/**
+ * Returns a webhook's URL in normalized form. This form is ASCII, so that no letter can look like a different letter.
+ */
 export function shownUrl(url: string): string {
   return URL.parse(url)?.href ?? shortLine(url, 100);
 }

@@ -80,8 +80,8 @@ export function webhookRoutes(server: ServerDependencies): Route[] {
   function saveWebhook(visit: Visit) {
     const { url, description, eventTypes } = readForm(visit);
     const save: WebhookOperation = (admin, endpoint) => {
-      // The form shows the normalized URL. If the user leaves it unchanged, the server keeps the URL as it was first
-      // entered, and does not check it again.
+      // The form shows the normalized URL. If the user leaves this URL unchanged, the server keeps the original URL and
+      // does not check it again.
       const changes = { description, eventTypes, ...(url === shownUrl(endpoint.url) ? {} : { url }) };
       return updateWebhook(admin, endpoint, changes, guard);
     };
@@ -160,7 +160,7 @@ async function showRotation(visit: Visit, problem?: Problem) {
   return visit.page('webhooks/rotate-secret', t('webhooks.rotation.title'), data, { problem });
 }
 
-/** Shows the secret in the answer to the POST. No later page shows the secret. */
+/** Shows the webhook's secret in the answer to the POST. No later page shows the secret. */
 function showSecret(visit: Visit, title: string, listing: WebhookListing, secret: string, status = 200) {
   return visit.page('webhooks/secret', title, { title, webhook: presentWebhook(listing), secret }, { status });
 }

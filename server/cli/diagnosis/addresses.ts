@@ -4,7 +4,10 @@ import { canonicalAddress } from '../../domain/users/canonical-address.ts';
 import { invocation } from '../command.ts';
 import { type Finding, ok, warning } from './finding.ts';
 
-/** The maximum number of users that the doctor command names. All of them need the same remedy. */
+/**
+ * The maximum number of users that the doctor command names. More names would not help, because all these users need
+ * the same kind of remedy.
+ */
 const maxNamed = 100;
 
 /** Finds users who cannot sign in, mostly because an older user has the same e-mail address in another spelling. */

@@ -33,8 +33,8 @@ export async function diagnoseAppKey(db: Kysely<Tables>, config: Config): Promis
 }
 
 /**
- * Reads the secret of the newest webhook and the URL of the newest chat channel. Does not check older secrets: they may
- * be encrypted with a former key, and their deliveries already fail.
+ * Reads the secret of the newest webhook and the URL of the newest chat channel. Does not check older secrets. An older
+ * secret may be encrypted with a former key, and the deliveries that need this secret already fail.
  */
 async function selectNewestSecrets(db: Kysely<Tables>) {
   const newest = await db

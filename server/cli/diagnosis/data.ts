@@ -75,7 +75,7 @@ async function diagnoseBoards(db: Kysely<Tables>): Promise<Finding[]> {
   );
 }
 
-/** A token gets a warning this many days before it expires. */
+/** The doctor command warns about a token this many days before the token expires. */
 const expiryNoticeDays = 14;
 
 async function diagnoseTokens(db: Kysely<Tables>): Promise<Finding[]> {
@@ -118,7 +118,10 @@ async function diagnoseTokens(db: Kysely<Tables>): Promise<Finding[]> {
   return findings.length > 0 ? findings : [ok(`Every token has a board and none expires soon (${rows.length} in use)`)];
 }
 
-/** The number of ideas to check. It is enough to detect a defect, and the check is quick on every installation. */
+/**
+ * The number of ideas whose vote tallies the doctor command checks. It is enough to detect a defect, and the check is
+ * quick on every installation.
+ */
 const tallySample = 20_000;
 const maxNamed = 10;
 

@@ -7,11 +7,11 @@ import { error, type Finding, ok, warning } from './finding.ts';
 
 export interface KnownExtensions {
   findings: Finding[];
-  /** The extensions that the setting EXTENSIONS names. Empty if they cannot be loaded. */
+  /** The extensions that the setting EXTENSIONS names. Empty if these extensions cannot be loaded. */
   extensions: readonly Extension[];
 }
 
-/** Loads the extensions like a starting server, but registers nothing. */
+/** Checks that a starting server can load the extensions. Registers no extension. */
 export async function diagnoseExtensions(
   modules: readonly string[],
   environment: NodeJS.ProcessEnv,

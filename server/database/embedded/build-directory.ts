@@ -32,8 +32,8 @@ async function removeAbandoned(parent: string) {
   for (const name of await readdir(parent)) {
     const pid = Number(name.match(unfinished)?.[1]);
     if (!(pid > 0) || isAlive(pid)) continue;
-    // Ignores an error. The initdb of a killed process may still write into the directory for a moment. A later call
-    // removes the remaining files.
+    // Ignores an error, because the initdb of a killed process may still write into the directory for a moment. A later
+    // call removes the remaining files.
     await rm(join(parent, name), { recursive: true, force: true }).catch(() => {});
   }
 }

@@ -35,7 +35,10 @@ export async function loadPassword(dataDir: string, runAs?: UserIds): Promise<st
   return secret.toString('base64');
 }
 
-/** Whether the database cluster requires a password from every client, and the application's role has this password. */
+/**
+ * Whether the database cluster requires a password from every client, and whether the application's role has the given
+ * password.
+ */
 export async function isSecured(directory: string, password: string): Promise<boolean> {
   return (await readIfExists(join(directory, 'pg_hba.conf'))) === describeAccess(password);
 }
@@ -68,7 +71,8 @@ export async function secureCluster(
 
 /**
  * Returns the text of pg_hba.conf, which contains a fingerprint of the password. If the database cluster was copied or
- * the password file was lost, the fingerprint differs. The cluster is then secured again.
+ * the password file was lost, the fingerprint differs. The server then sets up the cluster's password and access rules
+ * again.
  */
 function describeAccess(password: string): string {
   const fingerprint = createHash('sha256').update(password).digest('hex').slice(0, 16);
@@ -80,8 +84,8 @@ host all all all scram-sha-256
 
 /**
  * Old versions of Idea-Board trusted every client and used initdb's superuser as the application's role. PostgreSQL
- * cannot demote that role, so it is renamed, and a new role gets its old name. The superuser has no password, so that
- * nobody can connect with it.
+ * cannot demote that role. So this SQL renames the role, and creates a new role with the old name. The superuser has no
+ * password, so that nobody can connect with it.
  */
 function arrangeRoles(password: string): string {
   return `do $$
@@ -107,7 +111,8 @@ end $$;
 
 /**
  * Transfers the database and its objects from the superuser to the application's role. Extensions keep their owner,
- * because PostgreSQL cannot change it. Objects with ids below 16384 come from initdb and also keep their owner.
+ * because PostgreSQL cannot change the owner of an extension. Objects with ids below 16384 come from initdb and also
+ * keep their owner.
  */
 const transferDatabase = `do $$
 declare
@@ -154,8 +159,8 @@ async function runAlone(
   database: string,
   sql: string,
 ): Promise<'done' | 'in_use'> {
-  // Hash iterations slow down the guessing of passwords. A password of 32 random bytes does not need them, and they
-  // would slow down each connection.
+  // Hash iterations slow down the guessing of passwords. A password of 32 random bytes does not need many iterations,
+  // and many iterations would slow down each connection.
   const settings = ['exit_on_error=on', 'password_encryption=scram-sha-256', 'scram_iterations=1'];
   // With the option -j, a semicolon and an empty line end each statement.
   const args = ['--single', '-j', '-D', directory, ...settings.flatMap(setting => ['-c', setting])];

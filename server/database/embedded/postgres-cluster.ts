@@ -96,8 +96,8 @@ export async function createCluster(
 }
 
 /**
- * Creates a directory and its parents. Node's recursive mkdir never returns in some existing directories, such as
- * /proc.
+ * Creates a directory and its parents. Does not use Node's recursive mkdir, which never returns in some existing
+ * directories, such as /proc.
  */
 export async function makeDirectory(path: string): Promise<void> {
   const make = () =>
@@ -114,7 +114,7 @@ export async function makeDirectory(path: string): Promise<void> {
 async function initializeCluster(directory: string, binaries: PostgresBinaries, isDurable: boolean) {
   if (isRoot()) await chown(directory, unprivileged.uid, unprivileged.gid);
   // PostgreSQL's built-in locale is the same on every machine. Full-text search and pg_trgm, however, use the C library
-  // to recognize letters. With the locale `C` they would miss “quoted” words and trigrams of `É`.
+  // to recognize letters. With the C library's locale `C`, they would miss “quoted” words and trigrams of `É`.
   const characterTypes = ['C.UTF-8', 'en_US.UTF-8', 'C'];
   for (const [index, characterType] of characterTypes.entries()) {
     const args = [
@@ -140,8 +140,8 @@ async function initializeCluster(directory: string, binaries: PostgresBinaries, 
 }
 
 /**
- * Whether a system user can enter a directory. Tries it with the kernel, because the mode of a directory does not show
- * access control lists and mount options.
+ * Whether a system user can enter a directory. Runs a command as this user, because the mode of a directory does not
+ * show access control lists and mount options.
  */
 export async function canEnter(user: UserIds, directory: string) {
   return run('/bin/sh', ['-c', 'test -x "$1"', 'sh', directory], { ...user, cwd: '/' }).then(
@@ -154,7 +154,7 @@ async function giveTree(directory: string, { uid, gid }: UserIds) {
   for (const entry of await readdir(directory, { withFileTypes: true, recursive: true })) {
     await lchown(join(entry.parentPath, entry.name), uid, gid);
   }
-  // Changes the owner of the directory itself last. If this work is interrupted earlier, the next start repeats all of
-  // it.
+  // Changes the owner of the directory itself last. If the process is interrupted earlier, the next start changes the
+  // owner of all files again.
   await lchown(directory, uid, gid);
 }

@@ -27,7 +27,7 @@ export function isLockConflict(output: string): boolean {
   return /lock file ".*" already exists/.test(output);
 }
 
-/** The embedded PostgreSQL is not available. The message is one line for the operator. */
+/** Means that the embedded PostgreSQL is not available. The message is one line for the operator. */
 export class EmbeddedPostgresError extends Error {
   override readonly name = 'EmbeddedPostgresError';
   /** The code `in_use` means that another running process owns the embedded PostgreSQL. */

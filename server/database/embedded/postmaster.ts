@@ -21,15 +21,15 @@ export interface Postmaster {
    * because PostgreSQL logs each refused connection.
    */
   status: 'starting' | 'ready' | 'stopping' | undefined;
-  /** PostgreSQL's process, if this process started it. */
+  /** The process object of PostgreSQL. Undefined if another process started PostgreSQL. */
   child?: ChildProcess;
 }
 
 const pollIntervalMs = 20;
 
 /**
- * The maximum time for a start. After a crash, PostgreSQL replays up to a gigabyte of write-ahead log (max_wal_size),
- * which takes this time on a slow disk.
+ * The maximum time for a start of PostgreSQL. After a crash, PostgreSQL replays up to a gigabyte of write-ahead log
+ * (max_wal_size), which can take a minute on a slow disk.
  */
 const startLimitMs = 60_000;
 
@@ -39,8 +39,8 @@ const fastShutdownLimitMs = 8_000;
 const immediateShutdownLimitMs = 10_000;
 
 /**
- * The size of the log above which the next start renames it to postgres.log.old. The log contains warnings, errors, and
- * messages about starts and stops.
+ * A start of PostgreSQL renames a log that is larger than this size to postgres.log.old. The log contains warnings,
+ * errors, and messages about starts and stops.
  */
 const logLimitBytes = 10_000_000;
 
@@ -55,8 +55,8 @@ const socketParentLimitBytes = 103 - '/idea-board-XXXXXX/.s.PGSQL.5432'.length;
 const port = 5432; // The port can be constant, because every cluster has its own socket directory.
 
 /**
- * Waits until the PostgreSQL of a database cluster accepts connections. If none is running, calls `launch`, or returns
- * undefined if `launch` is missing. If PostgreSQL is stopping, first waits for its exit.
+ * Waits until the PostgreSQL of a database cluster accepts connections. If no PostgreSQL is running, calls `launch`.
+ * Without `launch`, returns undefined in this case. If PostgreSQL is stopping, first waits for its exit.
  */
 export async function awaitPostmaster(
   cluster: Cluster,
@@ -109,7 +109,7 @@ async function readPostmasterFile(cluster: Cluster): Promise<Postmaster | undefi
 
 /**
  * Whether the process is the cluster's PostgreSQL. After a crash, another process may have the id in `postmaster.pid`.
- * PostgreSQL's working directory is its data directory.
+ * On Linux, this function checks the working directory, because PostgreSQL's working directory is its data directory.
  */
 async function isPostmaster(pid: number, cluster: Cluster): Promise<boolean> {
   if (process.platform === 'linux') {
@@ -124,7 +124,7 @@ async function isPostmaster(pid: number, cluster: Cluster): Promise<boolean> {
 export interface Launched {
   child: ChildProcess;
   socketDir: string;
-  /** The size of the log before this start. */
+  /** The size of the log file before this start of PostgreSQL. */
   logOffset: number;
 }
 

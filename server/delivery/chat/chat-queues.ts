@@ -7,8 +7,8 @@ import { sql } from 'kysely';
 const quickQueues = 4;
 
 /**
- * The queue of a channel c (an SQL alias). The channels of an account share four queues. A queue runs one job at a
- * time, so a quick channel gets its posts in order if no post fails.
+ * The SQL for the name of a channel's queue. The channel has the SQL alias `c`. The channels of an account share four
+ * queues. A queue runs one job at a time, so a quick channel gets its posts in order if no post fails.
  */
 export const chatQueue = sql<string>`format('chats:%s:%s', c.account_id, c.id % ${sql.lit(quickQueues)})`;
 

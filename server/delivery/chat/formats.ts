@@ -41,8 +41,8 @@ function escapeMrkdwn(text: string): string {
 }
 
 /**
- * Renders an Adaptive Card for an incoming webhook of a workflow in Microsoft Teams. Text runs do not support Markdown.
- * Only an entity of the card can mention a person, and the card has none.
+ * Renders an Adaptive Card for an incoming webhook of a workflow in Microsoft Teams. The text runs of a card do not
+ * support Markdown. Only an entity of the card can mention a person, and this card has no entity.
  */
 function renderForTeams({ sentence, quote, url }: ChatMessage) {
   return {
@@ -119,7 +119,7 @@ function escapeInline(text: string): string {
   return text.replace(/[\\`*_~|[\]#]/g, '\\$&');
 }
 
-/** Escapes the marks of lists and horizontal rules at the start of a line, after escapeInline. */
+/** Escapes the marks of lists and horizontal rules at the start of a line. Call this function after escapeInline. */
 function escapeLineStart(text: string): string {
   return text.replace(/^(\d{1,9})([.)])/, '$1\\$2').replace(/^[-+=]/, '\\$&');
 }

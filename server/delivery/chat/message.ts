@@ -18,9 +18,9 @@ export interface ChatMessage {
 }
 
 /*
- * Maximum lengths in code points. With them, a message with two links stays below the limit of every chat, even if each
- * character is escaped. Slack allows 3,000 characters in a text, Discord 4,096 in an embed, and an older Mattermost
- * 4,000 in a post.
+ * Maximum lengths in code points. With these lengths, a message with two links stays below the limit of every chat,
+ * even if each character is escaped. Slack allows 3,000 characters in a text, Discord 4,096 in an embed, and an older
+ * Mattermost 4,000 in a post.
  */
 const maxNameLength = 60;
 const maxTitleLength = 120;

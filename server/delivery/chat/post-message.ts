@@ -19,7 +19,10 @@ export function postMessage(
   return post(requests, { url, headers, body, receiver: 'The chat', goneStatuses: [404, 410], now }, signal);
 }
 
-/** Builds a function that posts test messages over its own connections. Close the connections at the end. */
+/**
+ * Builds a function that posts test messages over its own connections. The caller must close these connections at the
+ * end.
+ */
 export function buildTestPoster(
   { WEBHOOK_ALLOWED_CIDRS }: Pick<Config, 'WEBHOOK_ALLOWED_CIDRS'>,
   timeoutMs?: number,

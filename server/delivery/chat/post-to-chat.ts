@@ -13,7 +13,7 @@ import { postMessage } from './post-message.ts';
 
 /** The payload of a post_to_chat job. `retries` is the number of failed tries so far. */
 interface PostToChat {
-  /** The id of the account. Jobs from an older version of the server do not have it. */
+  /** The id of the account. Jobs from an older version of the server have no account id. */
   account_id?: number;
   channel_id: number;
   event_id: string;

@@ -63,8 +63,8 @@ export function buildAccountMailTasks(deps: TaskDependencies) {
 
   return {
     /**
-     * The user id is null for an unknown e-mail address. Each try creates its own link. If a try fails, nobody gets its
-     * link, and the link expires.
+     * The user id is null for an unknown e-mail address. Each try to send the mail creates its own link. If a try
+     * fails, nobody gets its link, and the link expires.
      */
     mail_password_link: mailTask<{ user_id: number | null }>('password', async ({ user_id: userId }) => {
       const link = userId === null ? undefined : await insertPasswordLink(database, userId, clock.now());
@@ -118,8 +118,8 @@ export function buildAccountMailTasks(deps: TaskDependencies) {
     ),
 
     /**
-     * Mails the link that confirms an e-mail address. The mail does not name the user who asked for it, because the
-     * address may belong to another person.
+     * Mails the link that confirms an e-mail address. The mail does not name the user who asked for the link, because
+     * the address may belong to another person.
      */
     mail_address_link: mailTask<{ user_id: number; field: AddressField; address: string; basis: string }>(
       'address',
@@ -191,8 +191,8 @@ export function buildAccountMailTasks(deps: TaskDependencies) {
     ),
 
     /**
-     * Each try creates a new link, and the earlier link stops working. So this task mails an invitation only once. A
-     * second mail would make the link in the first mail invalid.
+     * Each try to send the mail creates a new link, and the earlier link stops working. So after a successful try, this
+     * task never mails the invitation again. A second mail would make the link in the first mail invalid.
      */
     mail_invitation: mailTask<{ account_id: number; invitation_id: number }>(
       'invitation',
@@ -224,7 +224,7 @@ export function buildAccountMailTasks(deps: TaskDependencies) {
     ),
   } satisfies TaskList;
 
-  /** Returns a security notice to the e-mail address that a user signs in with. */
+  /** Returns the mail with a security notice to the e-mail address that a user signs in with. */
   async function noticeTo(userId: number, notice: Notice): Promise<AccountMail | undefined> {
     const user = await readMailRecipient(database, userId);
     if (!user) return undefined;

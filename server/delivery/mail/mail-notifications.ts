@@ -13,7 +13,7 @@ import type { TaskDependencies } from '../dependencies.ts';
 import { type Mail, type Mailer, requireMailer } from './mailer.ts';
 import { writeNotificationMail } from './write-mail.ts';
 
-/** Searches all accounts, because the job of an older server version does not contain its account. */
+/** Searches all accounts, because a job from an older version of the server does not contain the id of its account. */
 const selectAccount = query('select_account_of_notifications', (db, $: Arguments<{ ids: readonly number[] }>) =>
   db
     .selectFrom('notifications as n')
@@ -30,7 +30,7 @@ const followedKinds = ['idea.status_changed', 'idea.merged', 'idea.unmerged', 'c
 
 /**
  * Selects the notifications to mail. Skips users who were blocked, left the account, unfollowed the idea or turned off
- * mentions after the notification was created. followed_id is the idea that the link in the mail unfollows.
+ * mentions after the notification was created. `followed_id` is the idea that the mail's unsubscribe link unfollows.
  */
 const selectDue = query('select_due_notifications', (db, $: Arguments<{ accountId: number; ids: readonly number[] }>) =>
   db
@@ -90,9 +90,9 @@ const markMailed = query('mark_mailed', (db, $: Arguments<{ accountId: number; i
 );
 
 /**
- * Builds the tasks that mail notifications. A job mails at most 100, one after the other. Each notification is marked
- * right after its mail was sent. So a job that runs again after a crash sends at most one mail twice. If the mail
- * server does not accept some mails now, the worker retries only these mails.
+ * Builds the tasks that mail notifications. A job sends at most 100 mails, one after the other. The server marks each
+ * notification right after its mail was sent. So a job that runs again after a crash sends at most one mail twice. If
+ * the mail server does not accept some mails now, the worker retries only these mails.
  */
 export function mailNotifications(deps: TaskDependencies) {
   const { config, database, clock, logger, unsubscribeTokens, stopping, metrics } = deps;
@@ -104,7 +104,9 @@ export function mailNotifications(deps: TaskDependencies) {
       return mailAll(mailer, ids, notifications[0]?.account_id);
     }),
 
-    /** The task for jobs of an older version, whose payload is a list of ids. */
+    /**
+     * The task for jobs from an older version of the server. The payload of such a job is a list of notification ids.
+     */
     mail_notifications: mailTask(async (mailer, ids: number[]) => {
       const [found] = await database.query(selectAccount, { ids });
       return mailAll(mailer, ids, found?.account_id);
@@ -128,8 +130,8 @@ export function mailNotifications(deps: TaskDependencies) {
   }
 
   /**
-   * Sends one mail and marks its notification. Returns an error that concerns only this mail. Throws if no mail can be
-   * sent now.
+   * Sends one mail and marks its notification as mailed. If only this mail failed, returns the error. If no mail can be
+   * sent now, throws.
    */
   async function mailOne(mailer: Mailer, notification: DueNotification): Promise<Error | undefined> {
     const outcome = await deliver(mailer, mailOf(notification), { metrics });

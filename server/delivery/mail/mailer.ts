@@ -22,15 +22,15 @@ export interface Mailer extends Channel<Mail> {
 
 type MailConfig = Pick<Config, 'SMTP_URL' | 'MAIL_FROM' | 'BASE_URL'>;
 
-/** Builds the mailer for SMTP_URL. It keeps its connections open. Returns undefined if SMTP_URL is not set. */
+/** Builds the mailer for SMTP_URL. The mailer keeps its connections open. Returns undefined if SMTP_URL is not set. */
 export function buildMailer(config: MailConfig): Mailer | undefined {
   if (config.SMTP_URL === undefined) return undefined;
   const from = config.MAIL_FROM ?? `Idea-Board <no-reply@${new URL(config.BASE_URL).hostname}>`;
   const transport = nodemailer.createTransport({
     url: config.SMTP_URL,
     pool: true,
-    // Turns off resending in nodemailer: after a lost connection, the message may have arrived. The job decides about a
-    // retry.
+    // Turns off resending in nodemailer, because the message may have arrived before the connection was lost. The job
+    // decides whether to try again.
     maxRequeues: 0,
     connectionTimeout: 10_000,
     greetingTimeout: 10_000,

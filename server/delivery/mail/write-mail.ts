@@ -54,9 +54,9 @@ export function writeNotificationMail(about: NotificationMail): MailContent {
 }
 
 /**
- * Writes a mail with an unsubscribe link in the language of the reader. The quoted text of a user keeps its lines. Each line
- * is marked as a quotation, so that it cannot imitate other parts of the mail. Most mail programs link URLs in any
- * text. So the quotation has links of its own, which show the real host.
+ * Writes a mail with an unsubscribe link in the language of the reader. The quoted text of a user keeps its lines. Each
+ * line is marked as a quotation, so that it cannot imitate other parts of the mail. Most mail programs turn URLs in any
+ * text into links. So this function makes the links of the quotation itself, and they show the real host.
  */
 export function writeSubscribedMail({ url, unsubscribeUrl, ...words }: SubscribedMail): MailContent {
   const quote = words.quote ? truncate(plainLines(words.quote), maxQuoteLength) : '';

@@ -148,8 +148,8 @@ export function deliverWebhooks(deps: TaskDependencies): Task {
   }
 
   /**
-   * Sends a single delivery to a failing endpoint, unless another lane or process is doing so. So an endpoint that
-   * hangs occupies only one job of all workers. Resolves to true if the lane must wait.
+   * Sends a single delivery to a failing endpoint, unless another lane or process is already sending one. So an
+   * endpoint that hangs occupies only one job of all workers. Resolves to true if the lane must wait.
    */
   async function probe(delivery: DueDelivery, lane: Lane, failingForMs: number, signal: AbortSignal | undefined) {
     const { accountId, endpointId } = lane;
@@ -211,8 +211,8 @@ function readable(body: Buffer): string | null {
 const now = sql<string>`now()`;
 
 /**
- * Claims the single try that all processes together may make at a failing endpoint. The claim lasts longer than a try.
- * If the process dies, the endpoint gets no try until the claim ends.
+ * Claims the next try at a failing endpoint, because all processes together may make only one try at a time. The claim
+ * lasts longer than a try. If the process dies, the endpoint gets no try until the claim ends.
  */
 const claimProbe = query('claim_webhook_probe', (db, $: Arguments<AccountEndpoint>) =>
   db

@@ -19,17 +19,17 @@ const maxRemembered = 10_000;
  * - The endpoints that are not quick share a third of their account's slots. Quick endpoints may take all slots of the
  *   account.
  *
- * A lane without a slot waits in the memory of the process. It waits only while another lane of its account has a slot
- * and a job. If the process dies, another process frees that job and wakes every lane with a due delivery.
+ * A lane without a slot waits in the memory of the process. The lane waits only while another lane of its account has a
+ * slot and a job. If the process dies, another process frees that job and wakes every lane with a due delivery.
  *
- * Each process counts its own slots. With two processes, a slow endpoint may have two slots. A failing endpoint has
- * only a single try in all processes together, because `probed_until` in the database limits it.
+ * Each process counts its own slots, so a slow endpoint may have a slot in each process. A failing endpoint gets only
+ * one try at a time from all processes together, because `probed_until` in the database limits its tries.
  */
 export function buildDeliverySlots(accountShare: number, quickMs: number) {
   const unprovenShare = Math.max(1, Math.floor(accountShare / 3));
   const taken = new Map<string, TakenSlot>();
   const waiting = new Map<string, Lane>();
-  /** The time of the endpoint's last quick answer. Undefined if the last delivery was slow or failed. */
+  /** The time of each endpoint's last quick answer. Undefined if the endpoint's last delivery was slow or failed. */
   const quickAt = new Map<number, number | undefined>();
 
   /**

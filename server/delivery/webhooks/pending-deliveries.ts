@@ -87,14 +87,17 @@ const selectAnyDue = query('select_any_due_delivery', (db, $: Arguments<LanesOfA
     .orderBy('l.position'),
 );
 
-/** Searches all accounts, because the job of an older server version does not contain its account. */
+/** Searches all accounts, because a job from an older version of the server does not contain the id of its account. */
 const selectAccount = query('select_account_of_endpoint', (db, $: Arguments<{ endpointId: number }>) =>
   db.selectFrom('webhook_endpoints as w').select('w.account_id').where('w.id', '=', $.endpointId),
 );
 
 export function readPendingDeliveries(queue: Queryable) {
   return {
-    /** Finds an endpoint's account, for a job of an older version. Returns undefined if the endpoint was deleted. */
+    /**
+     * Finds an endpoint's account, for a job from an older version of the server. Returns undefined if the endpoint was
+     * deleted.
+     */
     async accountOf(endpointId: number): Promise<number | undefined> {
       const [endpoint] = await queue.query(selectAccount, { endpointId });
       return endpoint?.account_id;

@@ -19,7 +19,7 @@ export interface Attempt {
   status: number | null;
   error: string | null;
   response: string | null;
-  /** Whether this was the single try that all processes together may make at a failing endpoint. */
+  /** Whether this was a try at a failing endpoint, where all processes together may make only one try at a time. */
   isProbe: boolean;
 }
 
@@ -38,7 +38,10 @@ interface Result {
   finishedAt: RawBuilder<string | null>;
 }
 
-/** Returns a delivery's columns after a try. A delivery stays pending if a person requested a redelivery meanwhile. */
+/**
+ * Returns the new values of a delivery's columns after a try. If a person requested a redelivery during the try, the
+ * delivery stays pending.
+ */
 function deliveryAfter(dueAt: RawBuilder<string>, { state, nextAttemptAt, finishedAt }: Result) {
   const isRedelivered = sql`d.state = 'pending' and d.next_attempt_at is distinct from ${dueAt}`;
   return {
@@ -62,7 +65,7 @@ interface Successes {
   attempts: string;
 }
 
-/** Records successful tries. All writes are in one statement, because it runs for nearly every delivery. */
+/** Records successful tries. All writes are in one statement, because this query runs for nearly every delivery. */
 const recordSuccesses = query('record_webhook_successes', (db, $: Arguments<Successes>) =>
   db
     .with('attempts', cte => cte.selectFrom(attemptsOf($.attempts)).selectAll())
@@ -96,7 +99,7 @@ const recordSuccesses = query('record_webhook_successes', (db, $: Arguments<Succ
         .groupBy('d.endpoint_id'),
     )
     // Updates only the rows of failing endpoints. Otherwise all delivery queues of an endpoint would wait for each
-    // other's lock on its row.
+    // other's lock on the endpoint's row.
     .with('recovered', cte =>
       cte
         .updateTable('webhook_endpoints as w')
@@ -118,7 +121,7 @@ const recordSuccesses = query('record_webhook_successes', (db, $: Arguments<Succ
 interface FailedDelivery {
   accountId: number;
   deliveryId: number;
-  /** The delay until the next try, in milliseconds. Null to give up. */
+  /** The delay until the next try, in milliseconds. Null if there is no further try. */
   delayMs: number | null;
   dueAt: string;
 }

@@ -13,7 +13,8 @@ export async function requireAccount(admin: Administration, slug: string): Promi
 }
 
 /**
- * Finds an account by id. A slug would not be safe, because another account may have taken the slug in the meantime.
+ * Finds an account by id. Finding it by slug would not be safe: after a rename, another account may have taken the
+ * slug.
  */
 export async function requireAccountById(admin: Administration, accountId: number): Promise<Account> {
   return requireUsable(await admin.em.findOneOrFail(Account, accountId, { failHandler: accountIsGone }));
@@ -50,7 +51,7 @@ export type AccountView = InferResult<ReturnType<typeof accountViews>>[number];
 
 /**
  * Selects all accounts with their owners, boards and members. `accountId` finds the owners, boards and members of an
- * account. Pass the column a.id, or an id if the caller selects only this account.
+ * account. It is the column `a.id`, or an id if the caller selects only the account with this id.
  */
 function accountViews(db: Kysely<Tables>, accountId: Expression<number>) {
   const owners = db

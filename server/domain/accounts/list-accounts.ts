@@ -9,11 +9,12 @@ import { beginsWith, mayBegin } from '../search-by-beginning.ts';
 export const accountStates = ['active', 'scheduled', 'erasing'] as const;
 
 /**
- * `scheduled`: the grace period before the erasure has begun. `erasing`: the erasure has begun and cannot be stopped.
+ * In the state `scheduled`, the account is in the grace period before its erasure. In the state `erasing`, the erasure
+ * has begun and cannot be stopped.
  */
 export type AccountState = (typeof accountStates)[number];
 
-/** An account with its size, for operators. The counts stop at countLimit + 1. */
+/** An account with the numbers of its members, boards and ideas, for operators. Each count stops at countLimit + 1. */
 export type AccountSummary = InferResult<ReturnType<typeof summariesOf>>[number];
 
 type OfAccount = ExpressionBuilder<Tables & { a: Tables['accounts'] }, 'a'>;
@@ -52,7 +53,7 @@ function countRows(a: OfAccount, table: 'memberships' | 'boards' | 'ideas') {
 }
 
 interface AccountFilter {
-  /** The first characters of the name or of the slug. Upper and lower case do not matter. */
+  /** Lists only accounts whose name or slug begins with this text. Upper and lower case do not matter. */
   beginning?: string | undefined;
   state?: AccountState | undefined;
   /** Lists only accounts with smaller ids. */

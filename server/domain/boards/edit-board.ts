@@ -15,8 +15,8 @@ interface BoardFields {
 }
 
 /**
- * The statuses of a new board. The API has a fixed value of `status` for each category. The key of each default status
- * is the same as the value for its category.
+ * The statuses of a new board. In the API, the field `status` has a fixed value for each category of statuses. The key
+ * of each default status equals the value for its category.
  */
 export const defaultStatuses: { key: string; category: StatusCategory; label: string }[] = [
   { key: 'open', category: 'inbox', label: 'Open' },
@@ -29,7 +29,7 @@ export const defaultStatuses: { key: string; category: StatusCategory; label: st
 
 /**
  * The maximum length of a board's description. It limits the size of the response to GET /api/v1/board. The database
- * has no such constraint.
+ * does not limit the length of a description.
  */
 export const maxDescriptionLength = 5000;
 
@@ -115,8 +115,9 @@ export async function updateBoard(admin: Administration, board: Board, changes: 
   await explainViolations(
     {
       ...boardSlugTaken(board.slug),
-      // The database refuses an invalid window if one person changes its start while another changes its end.
-      // checkWindow does not notice this, because each change alone is valid.
+      // If one person changes the start of a window while another person changes its end, the window may become
+      // invalid. The database then refuses the second change. checkWindow does not notice this, because each change
+      // alone is valid.
       boards_submissions_check: t('refusals.board.window_submissions'),
       boards_voting_check: t('refusals.board.window_voting'),
     },

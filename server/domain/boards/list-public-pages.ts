@@ -4,8 +4,9 @@ import { type Arguments, query } from '../../database/query.ts';
 import type { Tables } from '../../database/tables.ts';
 
 /*
- * The pages of all public boards, in parts for the sitemap. Part n has the boards and the ideas whose ids are in the n-th
- * range of ids. So a part never has more pages than a sitemap may have, and new ideas do not move others to another part.
+ * The pages of all public boards, in parts for the sitemap. Part n has the boards and the ideas whose ids are in the
+ * n-th range of ids. So a part never has more pages than a sitemap may have, and a new idea never moves other pages to
+ * another part.
  */
 
 /** The number of ids in a part. A board has two pages and an idea has one. So a part has at most 15,000 pages. */
@@ -13,7 +14,10 @@ const idsOfPart = 5000;
 
 const partOf = (id: string) => sql<number>`((${sql.ref(id)} - 1) / ${sql.lit(idsOfPart)} + 1)::int`;
 
-/** Selects an account's first idea i whose id is greater than the given id. Skips ideas that visitors cannot read. */
+/**
+ * Selects an account's first idea whose id is greater than the given id. The idea has the SQL alias `i`. Skips ideas
+ * that visitors cannot read.
+ */
 function nextIdea(db: Kysely<Tables>, accountId: Expression<number>, id: Expression<number>) {
   return db
     .selectFrom('ideas as i')
@@ -107,7 +111,7 @@ const selectIdeas = query('select_sitemap_ideas', (db, $: Arguments<IdRange>) =>
     .orderBy('i.id'),
 );
 
-/** Lists the public boards of a part, and its ideas that visitors can read. */
+/** Lists the public boards of a part of the sitemap, and the part's ideas that visitors can read. */
 export async function listPublicPages({ query }: Queryable, part: number) {
   const lastId = part * idsOfPart;
   const range = { firstId: lastId - idsOfPart + 1, lastId };

@@ -77,7 +77,8 @@ const selectBoardsBySlug = query('select_boards_by_slug', (db, $: Arguments<Pers
     .select(['o.id', 'o.account_id', 'o.is_public', 'own.voter_id', 'own.is_moderator'])
     .where('o.slug', '=', $.slug)
     .where(o => o.or([o('o.is_public', '=', true), o('o.account_id', '=', o.fn.any($.accountIds))]))
-    // Sorts a public board first. Its slug is unique among public boards, so at most one board is public.
+    // Sorts a public board first. Two public boards never have the same slug, so at most one of the found boards is
+    // public.
     .orderBy('o.is_public', 'desc')
     .orderBy('o.account_id'),
 );
@@ -87,13 +88,15 @@ export interface OpenedBoard {
   id: number;
   accountId: number;
   isPublic: boolean;
-  /** The actor for a member. Undefined for people who are not members, and for blocked members. */
+  /**
+   * The person as a member of the board's account. Undefined for people who are not members, and for blocked members.
+   */
   member: Actor | undefined;
 }
 
 /**
- * Finds the boards with a slug that a person may read: the public board, and boards of the person's accounts. For a
- * private board of another account it returns nothing, so that visitors cannot learn that the board exists.
+ * Finds the boards with a slug that a person may read: the public board, and boards of the person's accounts. The
+ * result contains no private board of another account, so that visitors cannot learn that such a board exists.
  */
 export async function findBoards(
   database: Queryable,

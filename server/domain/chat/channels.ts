@@ -75,7 +75,7 @@ export async function enableChannel(admin: Administration, named: NamedChannel):
   if (wasDisabled) admin.audit.record('chat_channel.enabled', describe(channel));
 }
 
-/** Disables a channel. If the channel was already disabled, it keeps its earlier reason. */
+/** Disables a channel. If the channel was already disabled, the stored reason stays. */
 export async function disableChannel(admin: Administration, named: NamedChannel): Promise<void> {
   const channel = await requireChannel(admin, named);
   if (channel.disabledAt !== null) return;

@@ -6,7 +6,10 @@ import { t } from '../../text/catalogue.ts';
 export const chatUrlPurpose = 'chat channel url';
 
 interface UrlForm {
-  /** The allowed hosts and parent domains. Undefined for Mattermost: people host it themselves, some without TLS. */
+  /**
+   * The allowed hosts and parent domains. Undefined for Mattermost, because people host Mattermost themselves, some of
+   * them without TLS.
+   */
   hosts?: string[];
   path: RegExp;
   /** An example URL for the error message. */

@@ -77,8 +77,8 @@ export async function editComment(
   const { author: _, ...shown } = presentComment(edited);
   await recordEvent(op, 'comment.updated', ideaId, { comment: shown, ...(reason !== undefined && { reason }) });
   if (await replaceMentions(op, { ideaId, commentId, authorId: comment.author_id }, { old: comment.body, new: body })) {
-    // This event has already notified the followers of the idea about the comment. Nobody gets a second notification of
-    // this event.
+    // Uses the event that has already notified the idea's followers of the comment, because nobody gets two
+    // notifications of the same event.
     const event =
       events.find(({ type }) => type === 'idea.status_changed') ??
       events.find(({ type }) => type === 'comment.created');

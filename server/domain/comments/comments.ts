@@ -159,7 +159,9 @@ export type CommentView = RowOf<typeof selectComments>;
  */
 export const commentSort = 'oldest';
 
-/** Selects the comments c of an account with their authors u. */
+/**
+ * Selects the comments of an account with their authors. The SQL aliases are `c` for a comment and `u` for its author.
+ */
 function commentViews(db: Kysely<Tables>, accountId: Expression<number>) {
   return db
     .selectFrom('comments as c')

@@ -26,9 +26,9 @@ function withText(
 }
 
 /**
- * Replaces the text of a comment in the events about the comment, and in the event of a status change with this
- * official reply. Pages, mails, chat messages, extensions and webhooks read an event when they show or send it, so they
- * then use the new text.
+ * Replaces the text of a comment in the events about the comment. Also replaces the text in the event of a status
+ * change if the comment is that event's official reply. Pages, mails, chat messages, extensions and webhooks read an
+ * event when they show or send it, so they then use the new text.
  */
 const rewriteEvents = query('replace_comment_in_events', (db, $: Arguments<OfAccount>) =>
   db

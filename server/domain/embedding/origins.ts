@@ -11,7 +11,7 @@ export const maxEmbeddingOrigins = 20;
  */
 const originForm = /^(?:https:\/\/[a-z0-9_-]+(?:\.[a-z0-9_-]+)*|http:\/\/localhost)(?::\d{1,5})?$/;
 
-/** Returns the origins in the form that browsers send, without duplicates. */
+/** Checks the origins that a person entered. Returns the origins in the form that browsers send, without duplicates. */
 export function checkEmbeddingOrigins(values: readonly string[]): string[] {
   const origins = [...new Set(values.map(checkOrigin))];
   if (origins.length > maxEmbeddingOrigins) {

@@ -42,7 +42,10 @@ export async function requireEmbeddingSecret(
   return secret;
 }
 
-/** Deletes a secret. This also ends the sessions that began with the secret, because a session needs its secret. */
+/**
+ * Deletes a secret. This also ends the sessions that began with the secret, because such a session is valid only as
+ * long as the secret exists.
+ */
 export async function deleteEmbeddingSecret(admin: Administration, accountId: number, id: number): Promise<void> {
   const secret = await requireEmbeddingSecret(admin, accountId, id);
   await admin.em.remove(secret).flush();

@@ -84,7 +84,8 @@ export async function signInWithToken(
     providerId: null,
     subject: user.subject,
     address: user.email,
-    // The account is responsible for the correctness of the address. The address gives no access to other accounts.
+    // The address counts as verified, because the account is responsible for its correctness. The address gives no
+    // access to other accounts.
     isAddressVerified: true,
     name: user.name,
     isAdmitted: true,

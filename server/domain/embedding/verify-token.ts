@@ -14,9 +14,9 @@ const maxSubjectBytes = 255;
 
 /**
  * Why the server refuses a token:
- * - signature: it is no token of this account, or has another algorithm than HS256.
+ * - signature: the token is no token of this account, or has another algorithm than HS256.
  * - expired, not_yet, lifetime: the token has expired, is not valid yet, or is valid for too long.
- * - audience: it is for another server.
+ * - audience: the token is for another server.
  * - claims: the id, the e-mail address or the name of the person is missing or invalid.
  * - used: the token has already signed the person in.
  */

@@ -52,7 +52,9 @@ export function batchedRemoval<Table extends keyof Tables, Values extends Batch>
   );
 }
 
-/** Defines a change that runs in batches. The statement must contain isInBatch, which limits it to one batch. */
+/**
+ * Defines a change that runs in batches. The statement must contain isInBatch, which limits the statement to one batch.
+ */
 export function batchedChange<Values extends Batch>(
   name: string,
   table: keyof Tables,

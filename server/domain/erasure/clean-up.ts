@@ -99,8 +99,8 @@ export async function cleanUp(
 }
 
 /**
- * Returns two times. A deletion of an account is due if it was requested at accountsDueBefore or earlier. A deletion of
- * a user is due if it was requested at usersDueBefore or earlier.
+ * Returns two points in time. The deletion of an account is due if it was requested at `accountsDueBefore` or earlier.
+ * The deletion of a user is due if it was requested at `usersDueBefore` or earlier.
  */
 function dueTimes({ ACCOUNT_DELETION_GRACE_DAYS, USER_DELETION_GRACE_HOURS }: Graces, now: Date) {
   return {
@@ -111,7 +111,10 @@ function dueTimes({ ACCOUNT_DELETION_GRACE_DAYS, USER_DELETION_GRACE_HOURS }: Gr
 
 const hourMs = 3_600_000;
 
-/** Lists accounts and users that are due for erasure. held_by has the reasons that prevent the erasure of a user. */
+/**
+ * Lists the accounts and users that are due for erasure. `held_by` contains the reasons that prevent the erasure of a
+ * user.
+ */
 export async function listDue(database: Queryable, graces: Graces, now: Date) {
   const { accountsDueBefore, usersDueBefore } = dueTimes(graces, now);
   const accounts = await database.query(selectDueAccounts, { dueBefore: accountsDueBefore });

@@ -60,8 +60,8 @@ const removals = [
   batchedRemoval('remove_sign_in_links_of_account', 'sign_in_links', (l, $: Arguments<Batch>) =>
     l('account_id', '=', $.accountId),
   ),
-  // Removes the sessions that began with an external identity of the account. The primary keys of these tables do not
-  // contain the account either.
+  // Removes the sessions that began with an external identity of the account. The condition names the account, because
+  // the primary keys of these tables do not contain the account.
   ...(['sessions', 'sign_in_challenges'] as const).map(table =>
     batchedRemoval<typeof table, Batch>(`remove_${table}_of_account`, table, (s, $: Arguments<Batch>) =>
       s('account_id', '=', $.accountId),

@@ -16,7 +16,10 @@ import { forgetErrorsNaming, removeUserJobs } from './jobs.ts';
 import { placeholderName, requirePlaceholder, type ShownPerson } from './placeholder.ts';
 import { findHolds } from './request-deletion.ts';
 
-/* These statements search all accounts, so that the user loses access to all accounts in one transaction. */
+/*
+ * The statements with these arguments search all accounts, so that the user loses access to all accounts in one
+ * transaction.
+ */
 
 type OfUser = Arguments<{ userId: number }>;
 

@@ -3,9 +3,9 @@ import { array, bigint, integer, nullable, sql, text } from '../../database/sql.
 import { addCount, type Batch, type RowCounts } from './batches.ts';
 
 /**
- * Removes jobs of the account: reads the next batch of all jobs by id, because no index finds jobs by their payload.
- *
- * Running jobs are not removed. Their tasks end without an error if the rows that the payload names no longer exist.
+ * Removes the jobs of the account from the next batch of all jobs. Reads all jobs by id, because no index finds jobs by
+ * their payload. Running jobs are not removed. A running task ends without an error if the rows that its payload names
+ * no longer exist.
  */
 const removeJobs = sql(
   'remove_jobs_of_account',
@@ -66,7 +66,7 @@ export async function removeAccountJobs(database: Queryable, batch: Batch, count
   }
 }
 
-/** Clears the error message of each job whose error message contains one of the words. */
+/** Clears the error message of each job whose error message contains one of the given words. */
 const clearErrors = sql(
   'clear_errors_of_jobs',
   { arguments: { words: array(text()) }, row: {} },
@@ -80,8 +80,8 @@ export async function forgetErrorsNaming(database: Queryable, words: readonly st
 }
 
 /**
- * Removes a user's waiting mail jobs, because a payload may have an e-mail address. A job from the time before the
- * person signed up has only the address. Running jobs are not removed.
+ * Removes a user's waiting mail jobs, because a job's payload may contain the user's e-mail address. If a job was added
+ * before the person signed up, its payload contains only the address and no user id. Running jobs are not removed.
  */
 const removeLinks = sql(
   'remove_jobs_of_user',

@@ -31,7 +31,7 @@ interface ShowingEvents {
 
 /**
  * Selects the events that show the author of the given ideas: events of these ideas, and events of ideas that were
- * merged into them.
+ * merged into these ideas.
  */
 const selectShowing = query(
   'select_events_showing_author',
@@ -75,7 +75,10 @@ const lockIdeas = query(
       .forNoKeyUpdate(),
 );
 
-/** Makes the placeholder the author of ideas. Keeps updated_at if the idea was updated after the start of the run. */
+/**
+ * Makes the placeholder the author of ideas. Keeps `updated_at` if the idea was updated after the start of the erasure
+ * run.
+ */
 const passAuthorship = query(
   'pass_authorship_of_ideas',
   (db, $: Arguments<{ accountId: number; ideaIds: readonly number[]; placeholderId: number; now: Date }>) =>
@@ -86,11 +89,10 @@ const passAuthorship = query(
 );
 
 /**
- * Makes the placeholder the author of a user's ideas in an account, and returns the number of ideas.
- *
- * The function redacts the events before it changes the author, because a repeated run can find the events only by the
- * author of their idea. Then it locks the ideas, which waits for transactions that record further events of these
- * ideas, and redacts these events, too. Later events show the placeholder.
+ * Makes the placeholder the author of a user's ideas in an account, and returns the number of ideas. The function
+ * redacts the events before it changes the author, because a repeated run can find the events only by the author of
+ * their idea. Then the function locks the ideas. The lock waits for transactions that record further events of these
+ * ideas. The function redacts these events, too. Later events show the placeholder.
  */
 export async function moveIdeas(database: Database, redaction: Redaction, now: Date): Promise<number> {
   const { accountId, userId, placeholder, batchSize } = redaction;

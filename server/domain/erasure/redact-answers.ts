@@ -13,8 +13,7 @@ interface AnswerKey {
 
 /**
  * Reads stored responses in the order of the primary key, up to a given account. No index finds the responses that
- * contain a text. The column mayShow is false if a response does not contain the text, which is true for nearly all
- * responses.
+ * contain a text. The column `mayShow` is false for nearly all responses, because they do not contain the text.
  */
 const selectAnswers = query(
   'select_answers_that_may_show',

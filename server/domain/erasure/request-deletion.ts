@@ -101,7 +101,10 @@ const selectDeletion = query('select_scheduled_deletion', (db, $: Arguments<{ ac
     .$narrowType<{ email: NotNull; scheduled_at: NotNull }>(),
 );
 
-/** Returns undefined if the deletion was cancelled, the erasure has begun, or the user is no longer an owner. */
+/**
+ * Returns the scheduled deletion of an account for one of its owners. Returns undefined if the deletion was cancelled,
+ * the erasure has begun, or the user is no longer an owner.
+ */
 export async function readScheduledDeletion(db: Queryable, accountId: number, ownerId: number) {
   const [deletion] = await db.query(selectDeletion, { accountId, ownerId });
   return deletion;

@@ -11,7 +11,7 @@ export const keptEventHours = keptEventDays * 24 + 2;
 /** A cursor: a place in the list of events of a board. All events with a greater position come after the cursor. */
 export interface EventCursor {
   boardId: number;
-  /** The position of the last event before the cursor. 0 means before all events. */
+  /** The position of the last event before the cursor. 0 if the cursor is before all events. */
   position: number;
   /**
    * The first eight hex digits of the id of the last event before the cursor, or 00000000 if there is no such event.
@@ -22,8 +22,8 @@ export interface EventCursor {
    */
   incarnation: string;
   /**
-   * The hour when the server last returned this cursor as the newest one, counted since 1970. If this is too long ago,
-   * events after the cursor may have been deleted.
+   * The hour when the server last returned this cursor as the newest cursor, counted since 1970. If that hour is too
+   * long ago, events after the cursor may have been deleted.
    */
   hour: number;
 }

@@ -24,7 +24,7 @@ export interface EventFilter {
 
 export interface EventPage {
   rows: ListedEvent[];
-  /** Returns the cursor of an event of the page. */
+  /** Returns the cursor directly after the given event of the page. */
   placeAfter(event: ListedEvent): EventCursor;
   hasMore: boolean;
   /**
@@ -36,7 +36,7 @@ export interface EventPage {
 
 type ListedEvent = RowOf<typeof selectEvents>;
 
-/** Reads the parameter `after`. Throws validation_failed if it is no cursor of the board. */
+/** Reads the parameter `after`. Throws validation_failed if the parameter is no cursor of the board. */
 export function readPlace(after: string | undefined, boardId: number): EventFilter['after'] {
   if (after === undefined || after === 'now') return after;
   const cursor = decodeEventCursor(after);
@@ -49,7 +49,7 @@ export function readPlace(after: string | undefined, boardId: number): EventFilt
 
 /**
  * Identifies the database. After a restore from a backup, the cluster identifier or the timeline differs. After a
- * restore from a dump, the id of the table differs.
+ * restore from a dump, the id of the table event_positions differs.
  */
 const incarnation = fragment<string>`concat_ws(' ', (pg_control_system()).system_identifier,
   left(pg_walfile_name(pg_current_wal_lsn()), 8), 'event_positions'::regclass::oid)`;
@@ -210,7 +210,7 @@ const maxPlacings = 10;
 
 /**
  * Lists the events of the actor's board after a cursor, oldest first. Throws cursor_expired for an old cursor. Assigns
- * positions to at most 20,000 events, so that the first page of a busy board is not late.
+ * positions to at most 20,000 events, so that even the first request for a busy board gets its answer soon.
  */
 export async function listEvents(
   op: Operation,

@@ -10,7 +10,10 @@ interface InternalEvents {
 
 type RecordedType = EventType | keyof InternalEvents;
 
-/** The database adds the board, the idea, the target of a merge, and the actor to these details. */
+/**
+ * The details that the caller gives for an event. The database adds the board, the idea, the target of a merge, and the
+ * actor.
+ */
 type EventDetails<T extends RecordedType> = T extends EventType
   ? Partial<Omit<EventBody<T>['data'], 'board' | 'idea' | 'actor' | 'target'>> & { targetId?: number }
   : T extends keyof InternalEvents

@@ -10,13 +10,16 @@ import { presentTime } from '../time.ts';
 
 export type RecordedEvent = Pick<Selectable<Tables['events']>, 'type' | 'occurred_at' | 'data' | 'body'>;
 
-/** Selects the columns of a recorded event. Selects the body only if the data is null. */
+/** Selects the columns of a recorded event. Selects the column `body` only if the column `data` is null. */
 export function recordedEventOf(e: ExpressionBuilder<Tables & { e: Tables['events'] }, 'e'>) {
   const body = e.case().when('e.data', 'is', null).then(e.ref('e.body')).end().as('body');
   return ['e.type', 'e.occurred_at', 'e.data', body] as const;
 }
 
-/** The SQL for the data of an event e. If the previous version recorded the event, the data is only in the body. */
+/**
+ * The SQL for the data of an event with the SQL alias `e`. If the previous version recorded the event, the data is only
+ * in the column `body`.
+ */
 const dataOfEvent = "coalesce(e.data, (e.body -> 'data')::jsonb)";
 
 /** Selects a text from an event's data: `textInEvent('idea', 'title')` is the title of the idea. */
@@ -24,31 +27,37 @@ export function textInEvent(...path: string[]) {
   return sql<string | null>`${sql.raw(dataOfEvent)} #>> ${sql.lit(`{${path.join(',')}}`)}`;
 }
 
-/** The id of the target idea in a merge or unmerge event e. */
+/** The id of the target idea in an event about a merge or unmerge. The event has the SQL alias `e`. */
 export const targetIdInEvent = sql<number | null>`(${textInEvent('target', 'id')})::bigint`;
 
-/** The id of the comment in a comment's event e, or of the official reply in the event e of a status change. */
+/**
+ * The id of the comment in an event about a comment, or of the official reply in an event about a status change. The
+ * event has the SQL alias `e`.
+ */
 export const commentIdInEvent = sql<
   number | null
 >`coalesce(${textInEvent('comment', 'id')}, ${textInEvent('reply', 'id')})::bigint`;
 
-/** The text of event e that can contain mentions: a comment, an official reply, or the beginning of an idea's body. */
+/**
+ * The text of an event that can contain mentions: a comment, an official reply, or the beginning of an idea's body. The
+ * event has the SQL alias `e`.
+ */
 export function mentioningTextInEvent(maxLength: number) {
   const ideaText = sql`left(${textInEvent('idea', 'body')}, ${sql.lit(maxLength)})`;
   return sql<string | null>`coalesce(${textInEvent('comment', 'body')}, ${textInEvent('reply', 'body')}, ${ideaText})`;
 }
 
 /**
- * The author of the text of event e that can contain mentions. Another person, such as a moderator, may have caused the
- * event.
+ * The name of the author of the text that can contain mentions, in an event with the SQL alias `e`. Another person,
+ * such as a moderator, may have caused the event.
  */
 export const mentionerInEvent = sql<string | null>`coalesce(
   ${textInEvent('comment', 'author', 'name')}, ${textInEvent('reply', 'author', 'name')}, ${textInEvent('idea', 'author', 'name')}
 )`;
 
 /**
- * The columns of an idea that the database function idea_columns() stores in an event. They are the same for all
- * readers.
+ * The columns of an idea that the database function idea_columns() stores in an event. Their values are the same for
+ * all readers.
  */
 type IdeaInEvent = Omit<IdeaView, 'my_vote' | 'author_id' | 'author_name'> & Pick<Idea, 'author'>;
 
@@ -107,12 +116,17 @@ function presentIdeaInEvent(
   return idea;
 }
 
-/** Searches all accounts, because the job of the previous server version does not contain the account. */
+/**
+ * Searches all accounts, because a job from the previous version of the server does not contain the id of its account.
+ */
 const selectAccount = query('select_account_of_event', (db, $: Arguments<{ eventId: string }>) =>
   db.selectFrom('events as e').select('e.account_id').where('e.id', '=', $.eventId),
 );
 
-/** Finds the account of an event, for a job of the previous version. Returns undefined if the event was deleted. */
+/**
+ * Finds the account of an event, for a job from the previous version of the server. Returns undefined if the event was
+ * deleted.
+ */
 export async function findAccountOfEvent(queryable: Queryable, eventId: string): Promise<number | undefined> {
   const [event] = await queryable.query(selectAccount, { eventId });
   return event?.account_id;

@@ -110,8 +110,8 @@ const insertIdea = query('insert_idea', (db, $: Arguments<NewIdea>) =>
 
 /**
  * Creates an idea (POST /api/v1/ideas). The acting user is its author and follows it. On a board with pre-moderation,
- * the idea awaits approval unless the actor is a moderator. With `unless`, refuses to create a near-duplicate of a
- * published idea.
+ * the idea awaits approval unless the actor is a moderator. If the argument `unless` is given, the function refuses to
+ * create a near-duplicate of a published idea.
  */
 export async function createIdea(
   op: WriteOperation,

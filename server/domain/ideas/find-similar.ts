@@ -23,7 +23,7 @@ interface SearchedText {
   excerptLength: number;
 }
 
-/** The database function similar_ideas also finds ideas in hidden statuses. This statement leaves them out. */
+/** The database function similar_ideas also finds ideas in hidden statuses. This statement leaves such ideas out. */
 const selectSimilar = query('select_similar_ideas', (db, $: Arguments<SearchedText>) => {
   const found = sql<{
     idea_id: number;

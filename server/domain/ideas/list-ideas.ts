@@ -123,8 +123,8 @@ interface ListForm {
 const enoughRows = [21, 101] as const;
 
 /**
- * The number of ideas at the start of a list that the server first searches for a tag. If this is not enough, the
- * server reads all ideas with the tag.
+ * The number of ideas at the start of a list that the server first searches for a tag. If too few of these ideas have
+ * the tag, the server reads all ideas with the tag.
  */
 const nearRows = 500;
 
@@ -155,8 +155,8 @@ interface ListArguments {
 const yesOrNo = [false, true];
 
 /**
- * The ways to read a list. One way searches only the start of a list for a tag. Lists of pending ideas do not need it,
- * because few pending ideas have tags.
+ * The ways to read a list. One way searches only the start of a list for a tag. Lists of pending ideas do not need this
+ * way, because few pending ideas have tags.
  */
 const ways: Pick<ListForm, 'isPending' | 'rowsOfStatus' | 'tagged'>[] = [
   ...yesOrNo.flatMap(isPending =>
@@ -331,8 +331,9 @@ function filters($: ListValues): Expression<boolean>[] {
 }
 
 /**
- * Selects the beginning of the body of an idea i, or the whole body if the maximum length is null. Compares the lengths
- * in bytes, because PostgreSQL knows the length of a long body in bytes without reading the body.
+ * Selects the beginning of an idea's body, or the whole body if the maximum length is null. The idea has the SQL alias
+ * `i`. Compares the lengths in bytes, because PostgreSQL knows the length of a long body in bytes without reading the
+ * body.
  */
 export function excerptOf(maxLength: Expression<number | null>) {
   const excerpt = sql<string>`left(i.body, ${maxLength}::int)`;

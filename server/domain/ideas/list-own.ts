@@ -46,7 +46,8 @@ const selectSubmitted = query(
 );
 
 /**
- * Leaves out votes that a merge copied to another idea. The list contains the idea that the person voted on directly.
+ * Leaves out votes that a merge copied to another idea. The list contains only the idea that the person voted on
+ * directly.
  */
 const selectVoted = query(
   'select_voted_ideas',
