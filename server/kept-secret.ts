@@ -6,7 +6,8 @@ import { ConfigError } from './config.ts';
 const secretBytes = 32;
 
 /**
- * Reads a secret of 32 bytes in base64. Returns undefined if the file does not exist. Error messages contain `name`.
+ * Reads a secret of 32 bytes in base64 from a file. Returns undefined if the file does not exist. Error messages
+ * contain `name`, the name of the secret.
  */
 export async function readKeptSecret(file: string, name: string): Promise<Buffer | undefined> {
   let text: string;
@@ -28,9 +29,9 @@ export function decodeSecret(text: string): Buffer | undefined {
 }
 
 /**
- * Creates a file with a random secret that only the process's system user can read. Writes a draft and then links it
- * under the final name, so that the file is never incomplete. If two processes create the file at the same time, both
- * get the secret of the first process.
+ * Creates a file with a random secret that only the process's system user can read. Writes a draft and then links the
+ * draft under the final name, so that the file is never incomplete. If two processes create the file at the same time,
+ * both get the secret of the first process.
  */
 export async function makeKeptSecret(file: string, name: string): Promise<Buffer> {
   await mkdir(dirname(file), { recursive: true });

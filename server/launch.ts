@@ -2,16 +2,16 @@ import { enableCompileCache } from 'node:module';
 import { endProcess } from './end-process.ts';
 
 /**
- * Starts the server or the worker. With --compile, only loads the modules, so that Node stores the compiled code in its
- * cache.
+ * Starts the server or the worker. With the argument --compile, the function only loads the modules, so that Node
+ * stores the compiled code in its cache.
  */
 export async function launch(role: 'runServer' | 'runWorker'): Promise<void> {
   // Node uses the cache only if NODE_COMPILE_CACHE is set. With the cache, a start takes half the time.
   enableCompileCache();
   const [roles, { describeFailure }] = await Promise.all([import('./run-server.ts'), import('./start-failure.ts')]);
   if (process.argv[2] === '--compile') {
-    // The server loads this module only on demand. With --compile, loads it now, so that Node also caches its compiled
-    // code.
+    // The server usually loads this module when the first client needs it. With the argument --compile, this statement
+    // loads the module now, so that Node caches its compiled code too.
     await import('./mcp/answer-with-sdk.ts');
     return;
   }

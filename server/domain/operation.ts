@@ -11,7 +11,10 @@ interface PublicReader {
   readonly isModerator: false;
 }
 
-/** The user who acts on a board: signed in on the pages, through a token of the Agent API, or through an extension. */
+/**
+ * The user who acts on a board. The user has signed in on the pages, or acts through a token of the Agent API or
+ * through an extension.
+ */
 export interface Actor {
   readonly accountId: number;
   readonly boardId: number;
@@ -25,7 +28,10 @@ export interface Actor {
    * moderate grant. A moderator can read pending ideas, and a moderator's new ideas need no approval.
    */
   readonly isModerator: boolean;
-  /** Whether the token has the moderate grant without effect, because its issuer no longer has a role that may moderate. */
+  /**
+   * Whether the token's moderate grant has no effect, because the token's issuer no longer has a role that may
+   * moderate.
+   */
   readonly hasLostModeration?: boolean;
 }
 
@@ -40,8 +46,8 @@ export interface Operation extends ReadOperation {
 
 export interface WriteOperation extends Operation {
   /**
-   * The audit trail of a change on a page. Undefined for a change with a token or by an extension. Webhooks report such
-   * a change, but the audit log does not.
+   * The audit trail of a change that the user makes on a page. Undefined for a change with a token or by an extension.
+   * Webhooks report such a change, but the audit log does not.
    */
   readonly audit?: AuditTrail;
 }

@@ -9,8 +9,8 @@ export function mayBegin(beginning: string): boolean {
 }
 
 /**
- * The condition that a text begins with the given characters, ignoring case. The text is stored in lower case. Its
- * index needs the operator class text_pattern_ops.
+ * The condition that a text begins with the given characters, ignoring case. `lowerText` must be the text in lower
+ * case. An index of `lowerText` needs the operator class text_pattern_ops.
  */
 export function beginsWith(lowerText: Expression<string>, beginning: string) {
   const eb = expressionBuilder();

@@ -3,8 +3,8 @@ import { t } from '../text/catalogue.ts';
 import { writeForRecords } from '../text/language.ts';
 
 /**
- * Encrypts secrets for the database. A secret can be decrypted only with the purpose that it was encrypted for, such as
- * 'webhook secret'.
+ * Encrypts secrets for the database. The caller states the purpose of each secret, such as 'webhook secret'. A secret
+ * can be decrypted only with the same purpose.
  */
 export interface SecretBox {
   seal(plaintext: string, purpose: string): Buffer;
@@ -26,8 +26,8 @@ export class SecretBoxError extends Error {
 }
 
 /**
- * The format version, which is the first byte of an encrypted secret. Version 1 is AES-256-GCM: the nonce, the tag and
- * the ciphertext follow.
+ * The format version, which is the first byte of an encrypted secret. In version 1, AES-256-GCM encrypts the secret.
+ * The nonce, the tag and the ciphertext follow the first byte.
  */
 const version = 1;
 const nonceBytes = 12;
@@ -36,7 +36,7 @@ const headBytes = 1 + nonceBytes + tagBytes;
 
 /**
  * Encrypts with AES-256-GCM. The key is derived from the application key, and each secret has a random nonce. With
- * random nonces, one key is safe for 2^32 secrets, and no installation has that many.
+ * random nonces, it is safe to encrypt 2^32 secrets with one key. No installation has that many secrets.
  */
 export function buildSecretBox(appKey: Uint8Array): SecretBox {
   const key = Buffer.from(hkdfSync('sha256', appKey, '', 'idea-board secret box 1', 32));

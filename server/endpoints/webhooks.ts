@@ -37,10 +37,10 @@ type WebhookEndpoints = Pick<
   | 'redeliverWebhookDelivery'
 >;
 
-/** The name of the list of webhooks in its cursors. A list of deliveries has a name for each state. */
+/** The name that cursors contain for the list of webhooks. Lists of deliveries have another name for each state. */
 const webhookSort = 'webhooks';
 
-/** The endpoints for webhooks. They reach only webhooks of the board of the request. */
+/** The operations on webhooks. A request reaches only the webhooks of its own board. */
 export function webhookEndpoints(
   runner: OperationRunner,
   { appKey, config }: Pick<ServerDependencies, 'appKey' | 'config'>,
@@ -72,8 +72,8 @@ export function webhookEndpoints(
     createWebhook: ({ request, reply, query, body }) =>
       runner.administer({ request, reply, query, body, turns, withoutSecret }, async (admin, actor) => {
         const { accountId, boardId, tokenId } = actor;
-        // Stores the types that exist now. If a later version adds a type that the token may not read, the webhook does
-        // not get events of this type.
+        // If the request names no event types, stores all types that exist now. If a later version adds a type that the
+        // token may not read, the webhook does not get events of this type.
         const { url, description = '', event_types: eventTypes = defaultEventTypes } = body;
         const input = { accountId, boardId, tokenId, url, description, eventTypes };
         const { endpoint, secret } = await createWebhook(admin, secretBox, input, guard);
@@ -142,7 +142,10 @@ export function webhookEndpoints(
   };
 }
 
-/** A new webhook waits for the lock of the account. Other writes wait only for the same webhook. */
+/**
+ * The request that creates a webhook waits for the lock of the account. Other writes wait only for the lock of the same
+ * webhook.
+ */
 function turns({ accountId }: Actor): string[] {
   return [`webhooks:${accountId}`];
 }

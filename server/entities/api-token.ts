@@ -12,22 +12,28 @@ export const ApiToken = defineTable('ApiToken', 'api_tokens', {
   capabilities: p.array().$type<Capability[]>().columnType('text[]').default([]),
   /** The SHA-256 of the secret. The server never stores the secret itself. */
   secretHash: p.blob(),
-  /** The SHA-256 of the secret before the last rotation. It works until previousSecretExpiresAt. */
+  /**
+   * The SHA-256 of the old secret, which the last rotation replaced. The old secret works until
+   * previousSecretExpiresAt.
+   */
   previousSecretHash: p.blob().nullable(),
   previousSecretExpiresAt: timestamp().nullable(),
-  /** The limits of the token for each time window. Null: the limits of the server. A higher limit has no effect. */
+  /**
+   * The limits of the token for each time window. Null: the limits of the server. A limit above the server's limit has
+   * no effect.
+   */
   readLimit: p.integer().nullable(),
   writeLimit: p.integer().nullable(),
-  /** The networks that the token works in. An empty list means every network. */
+  /** The networks from which clients may use the token. An empty list means every network. */
   allowedNetworks: p.array().columnType('cidr[]').default([]),
   expiresAt: timestamp().nullable(),
   /** How many days before the expiry the last notice was due. Null if no notice was due yet. */
   expiryNoticeDays: p.integer().nullable(),
   /** The time when the token was last used, updated at most once a minute. */
   lastUsedAt: timestamp().nullable(),
-  /** The network of the last use, never a complete IP address. Removed after some time. */
+  /** The network of the last use, never a complete IP address. The server removes the network after some time. */
   lastUsedNetwork: p.text().columnType('cidr').nullable(),
-  /** The name and the version of the SDK of the last use. Null for other programs. */
+  /** The name and the version of the SDK that last used the token. Null if the last use came from another program. */
   lastUsedClient: p.text().nullable(),
   revokedAt: timestamp().nullable(),
   createdAt: creationTime(),
@@ -56,7 +62,10 @@ export const IdempotencyKey = defineTable('IdempotencyKey', 'idempotency_keys', 
   expiresAt: timestamp(),
 });
 
-/** How a token has used an operation lately. Servers count in memory, and add their counts to the row in batches. */
+/**
+ * The recent uses of one operation by one token. Servers count uses in memory, and add their counts to the row in
+ * batches.
+ */
 export const TokenUsage = defineTable('TokenUsage', 'token_usage', {
   accountId: bigint().primary(),
   tokenId: bigint().primary(),

@@ -1,6 +1,6 @@
 /**
- * The languages that a board can have, with their codes: text search configurations that every supported PostgreSQL has.
- * `simple` is for boards with several languages and knows no stems.
+ * The languages that a board can have, with their language codes. Each name is a text search configuration that every
+ * supported PostgreSQL has. `simple` is for boards with several languages, and does not reduce words to their stems.
  */
 export const languageCodes = {
   simple: null,

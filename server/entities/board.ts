@@ -12,7 +12,7 @@ export const Board = defineTable('Board', 'boards', {
   preModeration: p.boolean().default(false),
   /** Whether everyone may read the board at /b/<slug>. */
   isPublic: p.boolean().default(false),
-  /** The language of the ideas on the board. The search for similar ideas uses it. */
+  /** The language of the ideas on the board. The search for similar ideas depends on this language. */
   language: p.text().$type<BoardLanguage>().default('simple'),
   /**
    * The start of the submission window. The submission and voting windows include their opening time and exclude their

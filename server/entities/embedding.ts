@@ -15,7 +15,7 @@ export const EmbeddingSecret = defineTable('EmbeddingSecret', 'embedding_secrets
 });
 export type EmbeddingSecret = InferEntity<typeof EmbeddingSecret>;
 
-/** A used sign-in token of an embedded board. The server refuses the token from now on. */
+/** A sign-in token of an embedded board that somebody has used. The server refuses a second use of this token. */
 export const UsedEmbeddingToken = defineTable('UsedEmbeddingToken', 'used_embedding_tokens', {
   accountId: bigint().primary(),
   /** The SHA-256 of the signed part of the token. */

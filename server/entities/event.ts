@@ -9,8 +9,8 @@ export const Event = defineTable('Event', 'events', {
   boardId: bigint().nullable(),
   ideaId: bigint().nullable(),
   /**
-   * The user who caused the event. Null if the operator of the server caused the event. After the erasure of the user,
-   * the placeholder user.
+   * The user who caused the event. Null if the operator of the server caused the event. When the user is erased, the
+   * placeholder user replaces the user in this column.
    */
   actorId: bigint().nullable(),
   type: p.text(),
@@ -46,8 +46,8 @@ export const EventPosition = defineTable('EventPosition', 'event_positions', {
 });
 
 /**
- * A request that waits for events of a board. One token can have only a few such requests at the same time, each with
- * its own slot.
+ * A request that waits for events of a board. One token can have only a few such requests at the same time. Each of
+ * these requests has its own slot.
  */
 export const EventWait = defineTable('EventWait', 'event_waits', {
   accountId: bigint().primary(),
@@ -60,8 +60,8 @@ export const EventWait = defineTable('EventWait', 'event_waits', {
 });
 
 /**
- * A board whose votes are recorded as events, because a client has asked for events of votes. For other boards, the
- * server records votes only for webhooks and extensions.
+ * A board for which the server records every vote as an event, because a client has asked for events of votes. For
+ * other boards, the server records votes only if a webhook or an extension subscribes to them.
  */
 export const VoteFollowing = defineTable('VoteFollowing', 'vote_followings', {
   accountId: bigint().primary(),

@@ -32,8 +32,8 @@ export const Idea = defineTable('Idea', 'ideas', {
 export type Idea = InferEntity<typeof Idea>;
 
 /**
- * The words of a published idea, and the keys that find words with a typing error. The search for similar ideas reads
- * them, and a database trigger writes them.
+ * The words of a published idea, and the keys that find words with a typing error. A database trigger writes them, and
+ * the search for similar ideas reads them.
  */
 export const IdeaTerms = defineTable('IdeaTerms', 'idea_terms', {
   accountId: bigint().primary(),
@@ -94,12 +94,13 @@ export const Vote = defineTable('Vote', 'votes', {
   ideaId: bigint().primary(),
   voterId: bigint().primary(),
   /**
-   * The value of the vote: 1 for up, -1 for down, or 0. A 0 is a withdrawn vote on the target of a merge. It keeps the
-   * same voter's vote on the source from counting.
+   * The value of the vote: 1 for up, -1 for down, or 0. A 0 is a withdrawn vote on the target of a merge. Because of
+   * this 0, the same voter's vote on the source does not count for the target.
    */
   value: p.smallint().$type<-1 | 0 | 1>(),
   /**
-   * Only for a vote that a merge has copied: the id of the merged idea. Null if the voter voted on this idea directly.
+   * If a merge has copied this vote, the id of the merged idea, from which the vote comes. Null if the voter voted on
+   * this idea directly.
    */
   carriedFromId: bigint().nullable(),
   createdAt: creationTime(),

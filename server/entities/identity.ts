@@ -12,19 +12,21 @@ export const IdentityProvider = defineTable('IdentityProvider', 'identity_provid
   clientId: p.text(),
   /** The client secret, encrypted with the application key. */
   clientSecret: p.blob(),
-  /** Whether everybody from the provider may join the account. If not, the account's joinRule decides. */
+  /**
+   * Whether everybody who signs in with the provider may join the account. If false, the account's joinRule decides.
+   */
   admitsEverybody: p.boolean().default(false),
   createdAt: creationTime(),
 });
 export type IdentityProvider = InferEntity<typeof IdentityProvider>;
 
 /**
- * An external identity: a person at a provider of an account, or in the application that embeds the account's boards.
- * With the identity, the person signs in as the user of the identity, only in this account.
+ * An external identity: a person at a provider of an account, or in the application that embeds the account's boards. A
+ * sign-in with the identity signs in the user of the identity, but only in this account.
  */
 export const Identity = defineTable('Identity', 'identities', {
   ...accountKey,
-  /** The provider of the identity. Null for an identity in the application that embeds the account's boards. */
+  /** The provider of the identity. Null if the identity comes from the application that embeds the account's boards. */
   providerId: bigint().nullable(),
   /** The id of the person at the provider (the claim `sub`). It never changes. */
   subject: p.text(),

@@ -29,8 +29,8 @@ export const User = defineTable('User', 'users', {
   language: p.text().nullable(),
   isOperator: p.boolean().default(false),
   /**
-   * Whether this user is the placeholder user. There is only one. It becomes the author of the ideas and comments of
-   * erased users.
+   * Whether this user is the placeholder user. There is only one placeholder user. It becomes the author of the ideas
+   * and comments of erased users.
    */
   isPlaceholder: p.boolean().default(false),
   deletionRequestedAt: timestamp().nullable(),
@@ -76,8 +76,8 @@ export const Session = defineTable('Session', 'sessions', {
   expiresAt: timestamp(),
   ...boundTo,
   /**
-   * The embedding secret with which the token of the person was signed. A session with an embedding secret opens only
-   * the embedded pages of boards. Null for every other session.
+   * The embedding secret that signed the person's token. A session with an embedding secret opens only the embedded
+   * pages of boards. Null for every other session.
    */
   embeddingSecretId: bigint().nullable(),
   /** Whether the user entered a code for this session. Always false for a user without a second factor. */
@@ -85,8 +85,8 @@ export const Session = defineTable('Session', 'sessions', {
 });
 
 /**
- * A mailed link that signs a user in, or that signs a new person up. The row is deleted when the link is used, and
- * after the link has expired.
+ * A mailed link that signs a user in, or that signs a new person up. The row is deleted when the link has been used or
+ * has expired.
  */
 export const SignInLink = defineTable('SignInLink', 'sign_in_links', {
   /** The SHA-256 of the token in the link. */
@@ -105,8 +105,8 @@ export const SignInLink = defineTable('SignInLink', 'sign_in_links', {
 });
 
 /**
- * A link that lets a user set a password. The row is deleted when the user sets a password or gets another e-mail
- * address, and after the link has expired.
+ * A link that lets a user set a password. The row is deleted when the link has expired. It is also deleted when the
+ * user sets a password or gets another e-mail address.
  */
 export const PasswordLink = defineTable('PasswordLink', 'password_links', {
   /** The SHA-256 of the token in the link. */
@@ -134,8 +134,8 @@ export const RecoveryCode = defineTable('RecoveryCode', 'recovery_codes', {
 });
 
 /**
- * A sign-in that waits for the code of a second factor. The row is deleted when the session starts, or when the time
- * for the code is over.
+ * A sign-in that waits for the code of a second factor. The row is deleted when the session starts, or after the time
+ * limit for entering the code has passed.
  */
 export const SignInChallenge = defineTable('SignInChallenge', 'sign_in_challenges', {
   /** The SHA-256 of the token in the cookie. */

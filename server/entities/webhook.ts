@@ -17,7 +17,10 @@ export const WebhookEndpoint = defineTable('WebhookEndpoint', 'webhook_endpoints
   secret: p.blob(),
   previousSecret: p.blob().nullable(),
   previousSecretExpiresAt: timestamp().nullable(),
-  /** The time of the first failed attempt since the last success. Null if no attempt has failed since then. */
+  /**
+   * The time of the first failed attempt after the last successful attempt. Null if no attempt has failed since the
+   * last success.
+   */
   failingSince: timestamp().nullable(),
   /** The time until which only one process may send to the endpoint, because the endpoint is failing. */
   probedUntil: timestamp().nullable(),
@@ -44,7 +47,7 @@ export const WebhookDelivery = defineTable('WebhookDelivery', 'webhook_deliverie
   nextAttemptAt: timestamp().nullable(),
   finishedAt: timestamp().nullable(),
   /**
-   * Whether an erasure has rewritten the event. Then the server stores no response of the receiver, because the
+   * Whether an erasure has rewritten the event. If true, the server stores no response of the receiver, because the
    * response may repeat erased data.
    */
   isRedacted: p.boolean().default(false),

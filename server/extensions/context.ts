@@ -5,7 +5,10 @@ import { operationsIn, queriesOn } from './operations.ts';
 
 export type ContextDependencies = Pick<ServerDependencies, 'config' | 'database' | 'clock' | 'logger' | 'audit'>;
 
-/** Builds the context for the code of an extension. Log lines, audit entries and jobs contain the extension's name. */
+/**
+ * Builds the context that the code of an extension gets. Log lines, audit entries and jobs contain the extension's
+ * name.
+ */
 export function buildContext(
   { config, database, clock, logger, audit }: ContextDependencies,
   { name, settings = {} }: Extension,

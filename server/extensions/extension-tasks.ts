@@ -46,7 +46,10 @@ export function buildExtensionTasks(deps: ExtensionTaskDependencies, timeoutMs =
   return tasks;
 }
 
-/** Returns the extensions' crontab. A failed task is retried until its next scheduled time. Its runs never overlap. */
+/**
+ * Returns the crontab of the extensions. If a task fails, the worker retries it until its next scheduled time. Two runs
+ * of the same task never overlap.
+ */
 export function extensionCrontab(extensions: readonly Extension[]): string {
   const lines = ['23 * * * * clear_left_extensions ?max=1'];
   for (const { name, on = {}, cron = {} } of extensions) {
@@ -59,7 +62,7 @@ export function extensionCrontab(extensions: readonly Extension[]): string {
   return `${lines.join('\n')}\n`;
 }
 
-/** The payload of a job for an event. Jobs from an older version of the server have no account_id. */
+/** The payload of a job for an event. Jobs that an older version of the server added have no account_id. */
 const Payload = z.object({ account_id: z.int().optional(), event_id: z.string() });
 
 const selectEvent = query('select_event_for_extension', (db, $: Arguments<{ accountId: number; eventId: string }>) =>

@@ -13,8 +13,8 @@ import { checkDefinition } from './check-definition.ts';
 import type { ExtensionOperations, ExtensionQueries } from './operations.ts';
 
 /**
- * An error that a route can throw. The server answers with the error's HTTP status and
- * `{ "error": { "key", "message" } }`, as the Agent API does.
+ * An error that a route can throw. The server sends the error's HTTP status and the body `{ "error": { "key", "message"
+ * } }`, as the Agent API does.
  */
 export { DomainError } from '../domain/domain-error.ts';
 export type { ActingUser, ExtensionOperations, ExtensionQueries, JobOptions } from './operations.ts';
@@ -26,8 +26,8 @@ export interface ExtensionContext<Settings> extends ExtensionOperations {
   readonly logger: Logger;
   readonly clock: Clock;
   /**
-   * Runs `work` in a transaction. The transaction commits if `work` resolves, and rolls back if it rejects. May run
-   * `work` several times, for example after a deadlock.
+   * Runs `work` in a transaction. If `work` resolves, the transaction commits. If `work` rejects, the transaction rolls
+   * back. The server may run `work` several times, for example after a deadlock.
    */
   transaction<T>(work: (transaction: ExtensionOperations) => Promise<T>): Promise<T>;
   /** Writes an audit entry. The details must not contain secrets. The log masks e-mail addresses in the details. */
@@ -58,7 +58,10 @@ export interface ExtensionDefinition<Settings extends z.ZodObject = z.ZodObject>
   readonly settings?: Settings;
   /** Adds routes under /ext/<name>. The server calls this function once, and waits for it at most 8 seconds. */
   register?(app: FastifyInstance, context: ExtensionContext<z.output<Settings>>): void | Promise<void>;
-  /** The event handlers, by type of event. A job calls the handler, and calls it again after an error or a crash. */
+  /**
+   * The event handlers, by type of event. A job calls the handler, and calls the handler again after an error or a
+   * crash.
+   */
   readonly on?: {
     readonly [Type in EventType]?: (
       event: ExtensionEvent<Type>,

@@ -11,8 +11,8 @@ const importTimeoutMs = 10_000;
 
 /**
  * Loads the modules that the setting EXTENSIONS lists: paths relative to the working directory, and installed packages.
- * If no environment is given, does not read the settings of the extensions, because migrations need no settings. Throws
- * an error if any module cannot be used.
+ * If `environment` is undefined, the function does not read the settings of the extensions, because migrations need no
+ * settings. It throws an error if a module cannot be used.
  */
 export async function loadExtensions(
   modules: readonly string[],

@@ -40,7 +40,7 @@ export interface JobOptions {
 export interface ExtensionOperations extends ExtensionQueries {
   createIdea(by: ActingUser, idea: { title: string; body: string }): Promise<z.output<typeof Idea>>;
   /**
-   * Returns undefined if the board has no such idea. Also returns undefined if the idea is rejected, or if it is
+   * Returns undefined if the board has no such idea or if the idea is rejected. Also returns undefined if the idea is
    * pending approval and the member is not a moderator.
    */
   readIdea(by: ActingUser, ideaId: number): Promise<z.output<typeof Idea> | undefined>;
@@ -105,8 +105,8 @@ export function operationsIn(
 }
 
 /**
- * Runs an SQL statement of an extension. The statement is not prepared, because the names of prepared statements of two
- * extensions could be equal.
+ * Runs an SQL statement of an extension. The statement is not prepared, because two extensions could choose the same
+ * name for a prepared statement.
  */
 export function queriesOn(queryable: Queryable): ExtensionQueries {
   return { query: (text, values = []) => queryable.query(queryOfText(text, values.length), values) };
@@ -125,7 +125,10 @@ export interface ActingUser {
   readonly account: string;
   /** The slug of the board. */
   readonly board: string;
-  /** The e-mail address of the member, in any spelling that means the same address. */
+  /**
+   * The e-mail address of the member. The spelling may differ from the stored address, for example in upper and lower
+   * case.
+   */
   readonly user: string;
 }
 
@@ -160,7 +163,7 @@ const selectActor = query(
 /** Finds the acting member, with the current role and the id of the member's voter row. */
 async function findActor(queryable: Queryable, { account, board, user }: ActingUser): Promise<ExtensionActor> {
   const [row] = await queryable.query(selectActor, { account, board, address: canonicalAddress(user) });
-  // Throws no DomainError, because the configuration of the extension is wrong, and not a request.
+  // Throws no DomainError, because not a request but the configuration of the extension is wrong.
   if (!row) throw new Error(`The account ${account} has no board ${board}, or no such member to act on it`);
   return {
     accountId: row.account_id,

@@ -7,13 +7,17 @@ import { buildContext } from './context.ts';
 import type { Extension } from './extension.ts';
 import { ExtensionError, reasonOf } from './extension-error.ts';
 
-/** The time limit of register(). It ends before Fastify's own timeout, whose message does not name the extension. */
+/**
+ * The time limit of register(). It is shorter than Fastify's own time limit, because Fastify's error message does not
+ * name the extension.
+ */
 const registrationTimeoutMs = 8_000;
 
 /**
  * Registers the routes of each extension under /ext/<name>. These routes have the rate limit of the IP address, the
- * request id, the log and the error format of the Agent API. They do not have its authentication, its OpenAPI document
- * or its schemas. An extension can change only its own part of the server, for example the body parser.
+ * request id, the log and the error format of the Agent API. They do not have the authentication, the OpenAPI document
+ * and the schemas of the Agent API. An extension can change only its own part of the server, for example the body
+ * parser.
  */
 export async function serveExtensions(
   app: FastifyInstance,

@@ -44,8 +44,8 @@ const renew = query(
 
 /**
  * Subscribes extensions to the events that they handle, starting with the next event. Every server and worker process
- * calls this at its start, and a worker also calls it each hour. clearLeftSubscriptions deletes subscriptions that no
- * process renews.
+ * calls this function at its start, and a worker also calls it each hour. clearLeftSubscriptions deletes subscriptions
+ * that no process renews.
  */
 export async function renewSubscriptions(
   database: Queryable,
@@ -59,7 +59,7 @@ export async function renewSubscriptions(
 
 /**
  * How long a subscription stays without renewal. Within this time, an operator can deploy a version without the
- * extension, and then roll back without missed events.
+ * extension, and then roll back. The extension then misses no events.
  */
 const keptHours = 24;
 /**
@@ -91,8 +91,8 @@ const deleteOverdueJobs = sql(
 );
 
 /**
- * Deletes subscriptions that were not renewed for a day, and jobs of extensions that are overdue by a week. Most of
- * these subscriptions and jobs belong to extensions that are no longer in the setting EXTENSIONS.
+ * Deletes subscriptions that no process has renewed for a day, and jobs of extensions that have been overdue for a
+ * week. Most of these subscriptions and jobs belong to extensions that are no longer in the setting EXTENSIONS.
  */
 export async function clearLeftSubscriptions(queue: Queryable, stopping: AbortSignal): Promise<void> {
   await queue.query(deleteLeft, {});

@@ -11,9 +11,10 @@ import type { GrantedBoard, Principal } from './find-tokens.ts';
 import { type Admission, pathOf, routeMetadata } from './request-context.ts';
 
 /**
- * The hook that admits a request before its body is read. It checks the rate limit of the IP address first (429), then
- * the token (401), the token's network (403) and the token's rate limit (429). Then it checks the plan of the account
- * (403), the board (400, 403, 422), the grant and the capability (403) and the issuer (403).
+ * The hook that admits a request before its body is read. First, it checks the rate limit of the IP address (429) and
+ * the token (401). Then it checks the token's network (403) and the token's rate limit (429). Finally, it checks the
+ * plan of the account (403), the board (400, 403, 422), the grant and the capability (403) and the issuer (403). The
+ * numbers are the HTTP statuses of failed checks.
  */
 export function admitRequests(server: ServerDependencies) {
   return async (request: FastifyRequest, reply: FastifyReply) => {
@@ -37,8 +38,8 @@ export function admitRequests(server: ServerDependencies) {
 }
 
 /**
- * Checks the allowed networks, the account's plan, and the board, grant and issuer of a token, before the request is
- * validated. Throws errors with the HTTP status 400, 403 or 422.
+ * Checks the allowed networks, the account's plan, and the board, grant and issuer of a token. Call this function
+ * before the validation of the request. Throws errors with the HTTP status 400, 403 or 422.
  */
 export function authorize(
   server: ServerDependencies,
@@ -67,7 +68,7 @@ function admissionFor(
     const found = await authenticateAgain(server, request);
     return admissionFor(server, request, principal.isReadOnly ? withoutWriting(found) : found, metadata, query);
   };
-  // The error shows that the token is valid, but only to a client that has the right secret.
+  // This error reveals that the token is valid. It does so only to a client that has the right secret.
   if (!principal.isNetworkAllowed) throw new DomainError('network_not_allowed');
   if (config.PLANS_WITHOUT_AGENT_API.includes(principal.account.plan)) {
     throw new DomainError('agent_api_unavailable');
@@ -103,7 +104,10 @@ function admissionFor(
   };
 }
 
-/** Finds the board of a request (Authentication, 6). A token with only one board may omit the board parameter. */
+/**
+ * Finds the board of a request (specification: Authentication, 6). A token with only one board may omit the board
+ * parameter.
+ */
 function resolveBoard(principal: Principal, slug: unknown): GrantedBoard {
   if (slug !== undefined && typeof slug !== 'string') {
     // Only an MCP tool call can have a board that is neither a string nor an array.
@@ -134,7 +138,9 @@ function neededGrant(metadata: RouteMetadata & { auth: 'board' }, query: Record<
   );
 }
 
-/** Returns the principal with at most the grant `read` on each board and no capability, for a read-only connection. */
+/**
+ * For a read-only connection, returns the principal without capabilities and with only the grant `read` on each board.
+ */
 export function withoutWriting(principal: Principal): Principal {
   const boards = principal.boards.map(board => ({ ...board, grant: 'read' as const }));
   return { ...principal, isReadOnly: true, boards, capabilities: [] };
@@ -143,15 +149,18 @@ export function withoutWriting(principal: Principal): Principal {
 const moderatingRoles: readonly (Role | null)[] = ['owner', 'admin', 'moderator'];
 
 /**
- * Returns the grant on a board that the token can use now. If the issuer is blocked, this is `read`. The grant
- * `moderate` needs an issuer who may moderate.
+ * Returns the grant on a board that the token can use now. If the issuer of the token is blocked, the grant is `read`.
+ * The token can use the grant `moderate` only if the issuer may moderate.
  */
 export function usableGrant(principal: Principal, board: GrantedBoard): Grant {
   if (principal.issuer.isBlocked) return 'read';
   return board.grant === 'moderate' && !isModerateEffective(principal, board) ? 'write' : board.grant;
 }
 
-/** The moderate grant has effect only while the token's issuer has a role that may moderate (Authentication, 3). */
+/**
+ * The moderate grant has effect only while the token's issuer has a role that may moderate (specification:
+ * Authentication, 3).
+ */
 export function isModerateEffective(principal: Principal, board: GrantedBoard): boolean {
   return board.grant === 'moderate' && moderatingRoles.includes(principal.issuer.role);
 }

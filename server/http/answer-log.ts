@@ -32,9 +32,8 @@ export function recordAnswers(metrics: Metrics | undefined) {
 const maxLength = 512;
 
 /**
- * Returns the path of a URL without its query string, cut to a maximum length. A mark at the end of a cut path tells
- * the redactor that the path was cut, possibly inside a secret or an e-mail address. The redactor then removes the last
- * word.
+ * Returns the path of a URL without its query string. A path that is too long is cut off, possibly inside a secret or
+ * an e-mail address. A cut path ends with a mark, and the redactor then removes the path's last word.
  */
 export function loggedPath(url: string): string {
   const end = url.indexOf('?');

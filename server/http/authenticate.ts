@@ -41,7 +41,8 @@ export async function authenticate(
   refuseExhausted(audit, request, reply, found.ip, principal);
   if (failure) auditFailedAuthentication(audit, request, failure);
   if (!principal) throw new DomainError('unauthorized');
-  // `authorize` refuses the request later. Until then, the server must not change or show any data of the token.
+  // The function `authorize` later refuses a request from a network that is not allowed. Until then, the server must
+  // not change or show any data of the token.
   if (!principal.isNetworkAllowed) return principal;
 
   if (found.bucket) refuseExhausted(audit, request, reply, found.bucket, principal);
@@ -56,7 +57,10 @@ export async function authenticate(
   return principal;
 }
 
-/** Finds the token of a request again, without counting the request. Throws unauthorized. */
+/**
+ * Finds the token of a request again, without counting the request. Throws `unauthorized` if the token has become
+ * invalid.
+ */
 export async function authenticateAgain(
   { clock, config, database }: ServerDependencies,
   request: FastifyRequest,
@@ -117,8 +121,8 @@ async function noteUse(
 }
 
 /**
- * Counts a request without a token against the rate limit of its IP address. While the database is unavailable, it
- * admits a limited number of requests without counting them. Further requests get 503.
+ * Counts a request without a token against the rate limit of its IP address. While the database is unavailable, the
+ * server admits a limited number of requests without counting them. Further requests get HTTP status 503.
  */
 export async function chargeAddress(
   server: ServerDependencies,
@@ -165,8 +169,8 @@ const passedBy = new WeakMap<ServerDependencies, Passed>();
 
 /**
  * Admits a request that the server could not count against the rate limit. In each time window, all IP addresses
- * together may send as many such requests as one IP address usually may. So nobody can avoid the limit while the
- * database is slow.
+ * together may send as many uncounted requests as one IP address may usually send. So nobody can avoid the limit while
+ * the database is slow.
  */
 function passUncharged(server: ServerDependencies, { windowStartedAt, limit }: Counter) {
   const startedAt = windowStartedAt.getTime();

@@ -21,11 +21,14 @@ export function compress(text: string): Compressed {
 }
 
 /**
- * The hook that compresses the pages that caches may share, and the pages that a session opens with GET. If a compressed
- * page repeats a part of its URL, its length can reveal a secret that the same page contains each time (the attack
- * BREACH). So each page masks the form_token differently. A new secret, such as an API token, is only in the response to
- * a form, which stays uncompressed. A secret in the page's own URL is safe, because an attacker cannot open the page
- * without the secret. Register this hook after answerConditionally, which makes the ETag of the uncompressed page.
+ * The hook that compresses the pages that caches may share, and the pages that a session opens with GET.
+ *
+ * If a compressed page repeats a part of its URL, the page's length can reveal a secret that the page always contains
+ * (the attack BREACH). So each page masks the form_token differently. A new secret, such as an API token, is only in
+ * the response to a form, which stays uncompressed. A secret in the page's own URL is safe, because an attacker cannot
+ * open the page without the secret.
+ *
+ * Register this hook after answerConditionally, which makes the ETag of the uncompressed page.
  */
 export async function compressPage(request: FastifyRequest, reply: FastifyReply, payload: unknown) {
   const isShared = String(reply.getHeader('Cache-Control')).startsWith('public');
@@ -43,17 +46,21 @@ export async function compressPage(request: FastifyRequest, reply: FastifyReply,
 const [toBrotli, toGzip] = [promisify(brotliCompress), promisify(gzip)];
 
 /**
- * The number of characters from which another thread compresses a page, so that the main thread can handle other
- * requests meanwhile. Passing a page to another thread takes about as long as compressing 20,000 characters.
+ * A page with at least this number of characters is compressed in another thread, so that the main thread can handle
+ * other requests meanwhile. Passing a page to another thread takes about as long as compressing 20,000 characters.
  */
 const longPage = 65_536;
 
 /**
- * The Brotli quality for a text that is compressed again for each request. Higher qualities take several times as long.
+ * The Brotli quality for a page that the server compresses again for each request. Higher qualities take several times
+ * as long.
  */
 const pageOptions = { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } };
 
-/** Sends a text in the best encoding that the client accepts. A client without Accept-Encoding gets plain text. */
+/**
+ * Sends a text in the best encoding that the client accepts. A client that sends no Accept-Encoding header gets
+ * uncompressed text.
+ */
 export async function sendCompressed(request: FastifyRequest, reply: FastifyReply, compressed: Compressed) {
   vary(reply);
   const encoding = encodingOf(request);
@@ -68,7 +75,7 @@ function vary(reply: FastifyReply) {
   reply.header('Vary', [...new Set([...names, 'Accept-Encoding'])].join(', '));
 }
 
-/** Returns the best encoding that the client accepts, or undefined for plain text. */
+/** Returns the best encoding that the client accepts, or undefined for uncompressed text. */
 function encodingOf(request: FastifyRequest): keyof Compressed | undefined {
   const accepted = request.headers['accept-encoding'] ?? 'identity';
   const encoding = negotiate(accepted, ['br', 'gzip', 'identity']);

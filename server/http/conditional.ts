@@ -5,8 +5,8 @@ import { refund, setRateLimitHeaders } from './rate-limit.ts';
 import { routeMetadata } from './request-context.ts';
 
 /**
- * The hook that sets a weak ETag on public pages and on reads of a board through the API. If the client already has the
- * answer, the hook answers 304. The request then does not count against the token's rate limit.
+ * The hook that sets a weak ETag on public pages and on API responses to reads of a board. If the client already has
+ * the response, the hook answers with HTTP status 304. The request then does not count against the token's rate limit.
  */
 export function answerConditionally(server: ServerDependencies) {
   return (request: FastifyRequest, reply: FastifyReply, payload: unknown, done: DoneFuncWithErrOrRes) => {
@@ -18,8 +18,8 @@ export function answerConditionally(server: ServerDependencies) {
     if (request.routeOptions.config.isPublicPage) reply.header('Vary', 'Cookie, Accept-Language');
     if (!caching) return done(null, payload);
 
-    // The ETag includes the URL. Otherwise all empty search results would have the same ETag, and with this ETag a
-    // client could search without a limit, because a 304 does not count against the rate limit.
+    // The ETag includes the URL. Otherwise all empty search results would have the same ETag. With this ETag, a client
+    // could search without a limit, because a 304 does not count against the rate limit.
     const tag = `W/"${hash('sha1', `${request.url}\n${payload}`, 'base64url')}"`;
     reply.header('ETag', tag);
     reply.header('Cache-Control', caching);
@@ -46,8 +46,8 @@ const publicSeconds = 15;
 
 function cachingOf(request: FastifyRequest): string | undefined {
   if (routeMetadata(request)?.auth === 'board') return 'private, no-cache';
-  // A signed-in person gets a page of their own. After a sign-in, the browser must not show the cached page from
-  // before.
+  // A signed-in person gets a page of their own. After a sign-in, the browser must not show the page that it cached
+  // before the sign-in.
   if (request.routeOptions.config.isPublicPage && !request.isPersonal) {
     return `public, max-age=0, s-maxage=${publicSeconds}, must-revalidate`;
   }

@@ -27,8 +27,8 @@ export function shareWithOrigins(origins: readonly string[]) {
     /** Sets the CORS headers before any hook refuses the request, so that a web page can also read an error. */
     allow(request: FastifyRequest, reply: FastifyReply) {
       if (origins.length === 0 || !isShared(request)) return;
-      // Tells caches that the answer depends on the origin, so that no cache sends the answer for one origin to a page
-      // of another.
+      // Tells caches that the answer depends on the origin. Otherwise a cache could send the answer for one origin to a
+      // page of another origin.
       if (!isForAll) reply.header('Vary', 'Origin');
       const origin = allowedOrigin(request);
       if (origin === undefined) return;

@@ -7,11 +7,11 @@ import type { Principal } from './find-tokens.ts';
 import type { RouteInput } from './ts-rest.ts';
 
 export interface UsageCounter {
-  /** Counts a request that has been authorized. Counts only parameters and fields that the contract defines. */
+  /** Counts an authorized request. Counts only those parameters and fields that the contract defines. */
   count(principal: Principal, route: Route, input: Omit<RouteInput, 'params'>): void;
-  /** Counts an authorized request. */
+  /** Counts an authorized request. Other requests count nothing. */
   countRequest(request: FastifyRequest): void;
-  /** Writes the counts to the database. Keeps the counts that it cannot write for the next time. */
+  /** Writes the counts to the database. If the server cannot write some counts, it keeps them for the next call. */
   flush(): Promise<void>;
   /** Stops the timer and writes the last counts. */
   close(): Promise<void>;
@@ -26,7 +26,10 @@ const mostUses = 10_000;
 /** The maximum number of rows of one statement. */
 const batchSize = 1_000;
 
-/** Builds a counter of what each token uses. It counts in memory, so that a request needs no further statement. */
+/**
+ * Counts which operations, parameters and fields each token uses. Counts in memory, so that a request needs no
+ * additional SQL statement.
+ */
 export function buildUsageCounter({
   database,
   clock,
@@ -59,7 +62,7 @@ export function buildUsageCounter({
     addGiven(use.fields, names.fields, body);
   }
 
-  /** Keeps counts that could not be written for the next attempt. */
+  /** Keeps the counts of a failed write for the next write. */
   function keep(unwritten: readonly Use[]) {
     for (const { accountId, tokenId, operation, requestCount, parameters, fields } of unwritten) {
       const use = useOf(accountId, tokenId, operation);
@@ -139,7 +142,10 @@ function fieldsOf(schema: unknown): string[] {
   return schema instanceof z.ZodObject ? Object.keys(schema.shape) : [];
 }
 
-/** Adds those of the names that are properties of the value. The value comes from a client and may have any form. */
+/**
+ * From `names`, adds those that are properties of `value` to `given`. `value` comes from a client and may have any
+ * form.
+ */
 function addGiven(given: Set<string>, names: readonly string[], value: unknown) {
   if (typeof value !== 'object' || value === null) return;
   for (const name of names) if (Object.hasOwn(value, name)) given.add(name);

@@ -13,16 +13,16 @@ declare module 'fastify' {
 }
 
 /**
- * How long a stopping server waits for the headers of requests. After this time, it closes each connection without an
- * open request.
+ * How long a stopping server waits for the headers of requests. After this time, the server closes each connection that
+ * has no open request.
  */
 const arrivalMs = 1_000;
 const sweepIntervalMs = 100;
 
 /**
- * Lets the server stop without losing a request and without waiting for idle connections. By itself, Node closes only
- * the connections that are idle when the stop begins. Node would wait until the other clients disconnect, even if a
- * connection has received no request or only half of one.
+ * Lets the server stop without losing a request and without waiting for idle connections. When the stop begins, Node
+ * itself closes only the connections that are idle at this moment. Node would wait until the other clients disconnect,
+ * even if a connection has received no request or only half of a request.
  */
 export function drainConnections(app: FastifyInstance) {
   const openRequests = new Map<Socket, number>();

@@ -18,7 +18,10 @@ export function answerErrors(reporter: ErrorReporter) {
   };
 }
 
-/** Returns the error that the client gets. Logs internal errors and unavailability, and reports internal errors. */
+/**
+ * Returns the error that the client gets. Logs internal errors and sends them to `reporter`. Also logs that the
+ * database is unavailable, or that a lock was not free in time.
+ */
 export function noteErrors(reporter: ErrorReporter) {
   return (error: unknown, request: FastifyRequest, reply: FastifyReply): DomainError => {
     const refusal = isAborted(request, error) ? new DomainError('bad_request') : refusalFor(error);

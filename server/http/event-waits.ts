@@ -7,10 +7,12 @@ import { type Arguments, query } from '../database/query.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import { DomainError } from '../domain/domain-error.ts';
 
-/*
- * The requests of this process that wait for events. All of them share one database connection that listens for events.
+/**
+ * Manages the requests of this process that wait for events. All of these requests share one database connection that
+ * listens for events.
+ *
  * Each waiting request has a row in the table event_waits. The rows limit how many requests of one token may wait on
- * all servers together. The database also sends notifications of events only for boards with such rows.
+ * all servers together. The database sends notifications of events only for boards with such rows.
  */
 
 /**
@@ -29,8 +31,8 @@ interface Slot {
 const leaseEnd = fragment<string>`now() + ${leaseSeconds} * interval '1 second'`;
 
 /**
- * Takes a free slot for a waiting request of a token. If parallel statements choose the same slot, only one of them
- * takes it.
+ * Takes a free slot for a waiting request of a token. If parallel statements choose the same slot, only one of the
+ * statements takes it.
  */
 const takeSlot = query(
   'take_event_wait',
@@ -95,7 +97,10 @@ interface Waiting {
   types: readonly string[];
 }
 
-/** Finds the boards with events after the given positions, in case a notification was not sent. */
+/**
+ * Finds the boards with events after the given positions. The database may not have sent a notification of such an
+ * event.
+ */
 const selectMissed = query('select_boards_with_events', (db, $: Arguments<Waiting>) =>
   db
     .selectFrom(
@@ -122,7 +127,10 @@ interface Wait {
   nextEvent(): Promise<void>;
   /** The request waits for an event after this position. */
   position: number;
-  /** Whether the wait must end: its time is over, the client has gone, the connection is lost, or the server stops. */
+  /**
+   * Whether the wait must end. This is so if its time limit has passed, the client has disconnected, the connection to
+   * the database is lost, or the server stops.
+   */
   readonly isOver: boolean;
 }
 
@@ -138,7 +146,7 @@ interface WaitOptions {
 export interface EventWaits {
   /** Runs work while the token holds a slot. Throws too_many_waits if the token has no free slot. */
   hold<T>(options: WaitOptions, work: (wait: Wait) => Promise<T>): Promise<T>;
-  /** Ends all waits, so that their requests are answered. Later waits end at once. */
+  /** Ends all waits, so that the server answers their requests. Waits that start later end at once. */
   end(): void;
   close(): Promise<void>;
 }
@@ -153,8 +161,8 @@ export function buildEventWaits({ database, logger }: Pick<ServerDependencies, '
   const stopping = new AbortController();
   let opening: Promise<Listener> | undefined;
   /**
-   * Aborts when the listening connection breaks. If PostgreSQL crashed, the crash has also emptied the table
-   * event_waits.
+   * Its signal aborts when the listening connection breaks, and then the waits must end. If PostgreSQL crashed, the
+   * crash has also emptied the table event_waits.
    */
   let connected = new AbortController();
   let timer: NodeJS.Timeout | undefined;
@@ -185,9 +193,8 @@ export function buildEventWaits({ database, logger }: Pick<ServerDependencies, '
   }
 
   /**
-   * Renews the rows of the waiting requests. Then looks for events without a notification. The database sends no
-   * notification of an event that was recorded before the request added its row, but committed after the request read
-   * the events.
+   * Renews the rows of the waiting requests. Then looks for events without a notification. An event has no notification
+   * if it was recorded before the request added its row, but was committed after the request read the events.
    */
   async function renew(listener: Listener) {
     await listener.query(renewSlots, { serverId });
@@ -203,7 +210,7 @@ export function buildEventWaits({ database, logger }: Pick<ServerDependencies, '
 
   function renewSoon() {
     timer ??= setTimeout(async () => {
-      // If the statement fails, the connection is closed, which ends all waits of this process.
+      // If the statement fails, the listening connection is closed. This ends all waits of this process.
       await opening?.then(renew).catch(error => logger.warn({ err: error }, 'could not renew the waits for events'));
       timer = undefined;
       if (waiters.size > 0) renewSoon();
@@ -211,8 +218,8 @@ export function buildEventWaits({ database, logger }: Pick<ServerDependencies, '
   }
 
   async function take({ accountId, tokenId, boardId }: WaitOptions): Promise<Slot> {
-    // If a parallel statement takes the same slot first, this statement takes none. The next try then chooses another
-    // slot.
+    // If a parallel statement takes the same slot first, this statement takes no slot. The next try then chooses
+    // another slot.
     for (let tries = 0; tries <= maxWaitsOfToken; tries++) {
       const [taken] = await database.query(takeSlot, { accountId, tokenId, boardId, serverId });
       if (taken) return { accountId, tokenId, slot: taken.slot };

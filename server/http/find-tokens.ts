@@ -12,16 +12,16 @@ export interface GrantedBoard {
 }
 
 /**
- * Finds the tokens of several requests and counts the requests against their rate limits, in one round trip. With
- * separate round trips, the server would handle a third fewer requests per second. Each argument from `tokenIds` to
- * `addresses` is an array with one element for each request.
+ * Finds the tokens of several requests and counts the requests against their rate limits, in one round trip. If each
+ * request made its own round trip, the server would handle a third fewer requests per second. Each argument from
+ * `tokenIds` to `addresses` is an array with one element for each request.
  *
  * The statement finds an API token by its id, and an OAuth grant by the hash of an access token. It cannot filter by
  * account, because only the token determines the account.
  *
- * A request counts against the rate limit of a token only if the secret is right. So nobody can exhaust the rate limit
- * of a token by knowing its id. Two kinds of requests do not count against this limit: a request from a network that
- * the token does not allow, and a request that gets a stored answer.
+ * A request counts against the rate limit of a token only if the secret is right. So nobody can use up the rate limit
+ * of a token just because they know the token's id. Two kinds of requests do not count against this limit: a request
+ * from a network that the token does not allow, and a request that gets a stored answer.
  */
 export const findTokens = sql(
   'find_tokens',
@@ -43,11 +43,14 @@ export const findTokens = sql(
       countersExpireAt: array(time()),
     },
     row: {
-      /** The new counts of all rate limit counters, by the keys of the counters. The value is the same in every row. */
+      /**
+       * The new counts of all rate limit counters. The keys of the object are the keys of the counters. The value is
+       * the same in every row.
+       */
       counts: json<Record<string, number>>(),
       /**
-       * The position of the request in the arrays, from 1. If no token was found, the only row has null in every column
-       * but `counts`.
+       * The position of the request in the arrays, starting at 1. If no token was found, the result has a single row,
+       * in which every column except `counts` is null.
        */
       place: nullable(bigint()),
       bucket_key: nullable(text()),
@@ -58,7 +61,9 @@ export const findTokens = sql(
       capabilities: array(text<Capability>()),
       /** The hash of the secret of an API token, or the hash of an OAuth access token. */
       secret_hash: bytes(),
-      /** The hash of the secret before the last rotation. Null if that secret does not work. */
+      /**
+       * The hash of the old secret, which the last rotation replaced. Null if the old secret does not work any more.
+       */
       previous_secret_hash: nullable(bytes()),
       previous_secret_expires_at: nullable(time()),
       read_limit: nullable(integer()),
@@ -79,8 +84,8 @@ export const findTokens = sql(
       role: nullable(text<Role>()),
       is_blocked: boolean(),
       /**
-       * The fingerprint of the request that the stored answer belongs to. If no answer is stored for the
-       * Idempotency-Key, this column and the columns `status` and `body` are null.
+       * The fingerprint of the request that got the stored answer. If no answer is stored for the Idempotency-Key, the
+       * columns `fingerprint`, `status` and `body` are null.
        */
       fingerprint: nullable(bytes()),
       status: integer(),
@@ -157,7 +162,10 @@ export function principalOf(row: TokenRow, secretExpiresAt: string | null) {
     tokenId: row.id,
     tokenName: row.name,
     expiresAt: row.expires_at,
-    /** The time when the secret of the request stops working, because a newer secret replaces it. Otherwise null. */
+    /**
+     * If a newer secret replaces the secret of the request, the time when the request's secret stops working. Otherwise
+     * null.
+     */
     secretExpiresAt,
     lastUsedAt: row.last_used_at,
     ownLimits: ownLimitsOf(row),

@@ -31,7 +31,9 @@ export interface Idempotency {
 
 export interface TokenLookup {
   authorization: string | undefined;
-  /** Whether the endpoint accepts OAuth access tokens. Only the MCP endpoint does (Authentication, 9). */
+  /**
+   * Whether the endpoint accepts OAuth access tokens. Only the MCP endpoint does (specification: Authentication, 9).
+   */
   acceptsOauth: boolean;
   ip: Counter;
   bucket: Bucket | undefined;
@@ -55,8 +57,9 @@ export interface LookupResult {
   /** The reason why the bearer token is invalid. Null if it is valid. */
   failure: AuthenticationFailure | null;
   /**
-   * The rate limit of the token. Null if the request was not counted, for one of four reasons: the token is invalid,
-   * the token does not allow the request's network, the route has no limit, or the answer is stored.
+   * The rate limit of the token. Null if the request was not counted. There are four reasons not to count a request:
+   * the token is invalid, the token does not allow the request's network, the route has no limit, or the answer is
+   * stored.
    */
   bucket: BucketState | null;
   storedAnswer: StoredAnswer | null;
@@ -67,17 +70,17 @@ interface Lookup extends TokenLookup {
 }
 
 /**
- * The maximum number of batches at the same time. With two, PostgreSQL works on one batch while the answer to the other
- * is on its way. Batches are small, so that no request waits for a long SQL statement.
+ * The maximum number of batches that run at the same time. While the result of one batch is on its way to this server,
+ * PostgreSQL can work on the other batch. Batches are small, so that no request waits for a long SQL statement.
  */
 const batches = { maxUnderWay: 2, maxBatchSize: 64, patienceMs: 100 };
 
 const queues = new WeakMap<Queryable, (lookup: Lookup) => Promise<LookupResult>>();
 
 /**
- * Finds the token of an Authorization header and counts the request against the rate limits. Concurrent lookups are
- * combined into batches, to save round trips. In a batch, requests of one IP address do not wait for each other's lock
- * on its counter. Batches reduced PostgreSQL's work for reading one idea by a quarter.
+ * Finds the token of an Authorization header and counts the request against the rate limits. Lookups that arrive at the
+ * same time are combined into batches, to save round trips. Two requests of one batch do not wait for each other's lock
+ * on the counter of their IP address. Batches reduced PostgreSQL's work for reading one idea by a quarter.
  */
 export async function lookUpToken(database: Queryable, lookup: TokenLookup): Promise<LookupResult> {
   const lookUp = queues.get(database) ?? coalesceCalls(lookups => lookUpTokens(database, lookups), batches);
@@ -94,8 +97,8 @@ async function lookUpTokens(database: Queryable, lookups: Lookup[]): Promise<Loo
   const counts = { ...rows[0]?.counts };
   const rowsByPlace = new Map(rows.map(row => [row.place, row]));
 
-  // The statement increases a counter once by the number of its requests in the batch. The last request gets the final
-  // count, and each earlier request gets one less than the request after it.
+  // The statement increases each counter once, by the number of the counter's requests in the batch. The last request
+  // gets the new count, and each earlier request gets one less than the request after it.
   const takeCount = (key: string) => {
     const count = counts[key];
     if (count === undefined) throw new Error('find_tokens left a counter out');
@@ -112,7 +115,7 @@ async function lookUpTokens(database: Queryable, lookups: Lookup[]): Promise<Loo
 type Uncounted = Omit<Lookup, 'ip'>;
 
 function argumentsOf(lookups: Uncounted[], counters: Counter[]) {
-  // The tokens are unknown here. Uses the id 0, because the time window is the same for every token.
+  // The tokens are not known yet. The id 0 gives the right time window, because the window is the same for every token.
   const windows = lookups.map(lookup => counterOf(lookup, { tokenId: 0, ownLimits: noOwnLimits }));
   return {
     tokenIds: lookups.map(({ credential }) => (credential.kind === 'api' ? credential.tokenId : null)),
@@ -150,9 +153,9 @@ function counterOf({ bucket, config, now }: Uncounted, token: Parameters<typeof 
 }
 
 /**
- * Compares the hash of a secret with the hashes of the token. Returns the time when the secret stops working, if the
- * token has a newer secret. Returns undefined for a wrong secret. Compares hashes even for an unknown token. Otherwise
- * the response time would show which ids exist.
+ * Compares the hash of a secret with the hashes of the token. Returns undefined for a wrong secret. If the token has a
+ * newer secret, `expiresAt` is the time when the given secret stops working. The function also compares hashes for an
+ * unknown token. Otherwise the response time would show which ids exist.
  */
 function matchSecret(row: TokenRow | undefined, hash: Buffer): { expiresAt: string | null } | undefined {
   const isCurrent = timingSafeEqual(row?.secret_hash ?? noHash, hash);
@@ -187,7 +190,10 @@ function failureOf(credential: Credential, row: TokenRow | undefined, isMatching
   return { reason, tokenId: row.id, accountId: row.account_id };
 }
 
-/** The parsed Authorization header: id and hashed secret of an API token, hash of an OAuth access token, or nothing. */
+/**
+ * The parsed Authorization header. It contains the id and the hashed secret of an API token, the hash of an OAuth
+ * access token, or no valid token.
+ */
 type Credential =
   | { kind: 'api'; tokenId: number; hash: Buffer }
   | { kind: 'access'; hash: Buffer }

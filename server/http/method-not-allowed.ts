@@ -3,15 +3,21 @@ import Router from 'find-my-way';
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** Returns the Allow header of a path: the HTTP methods with a route. Undefined if the path has no route. */
+    /**
+     * Returns the Allow header of a path, which lists the HTTP methods that have a route. Returns undefined if the path
+     * has no route.
+     */
     allowOf(path: string): string | undefined;
   }
 }
 
 /**
- * Collects the HTTP methods of each path, so that an unsupported method gets 405 with an Allow header. Call this before
- * any route exists. A second router finds the path of a request, and the first unsupported request builds it. Routes
- * that refuse the other methods in Fastify's own router would take 40 percent of the time to build the server.
+ * Collects the HTTP methods of each path, so that the server can answer an unsupported method with 405 and an Allow
+ * header. Call this function before any route exists.
+ *
+ * A second router finds the path of a request. The first request with an unsupported method builds this router. The
+ * alternative is to add routes to Fastify's own router that refuse the other methods. Such routes would use 40 percent
+ * of the time that it takes to build the server.
  *
  * @param hidden - Paths whose unsupported methods get 404, as a missing path does.
  */
@@ -19,7 +25,8 @@ export function collectMethods(app: FastifyInstance, hidden: RegExp) {
   const methods = new Map<string, Set<string>>();
   app.addHook('onRoute', ({ method, url, routePath, prefix }) => {
     if (hidden.test(url)) return;
-    // Fastify routes the root of a prefix with and without a final slash, but calls this hook for only one of them.
+    // For the root of a prefix, Fastify routes the path with and without a final slash, but calls this hook for only
+    // one of them.
     for (const path of prefix !== '' && routePath === '' ? [url, `${url}/`] : [url]) {
       methods.set(path, new Set([...(methods.get(path) ?? []), ...[method].flat()]));
     }
@@ -41,8 +48,9 @@ type ErrorHandler = (error: unknown, request: FastifyRequest, reply: FastifyRepl
 type Step = (request: FastifyRequest, reply: FastifyReply) => unknown;
 
 /**
- * Answers requests whose path Fastify cannot route, because its percent-encoding is broken or a parameter is too long.
- * Fastify runs no hooks for such a request, so this function runs their steps.
+ * Answers requests whose path Fastify cannot route, because the path has invalid percent-encoding or a parameter that
+ * is too long. Fastify runs no hooks for such a request, so this function runs the steps
+ * of the hooks.
  */
 export function answerUnroutable(answerError: ErrorHandler, steps: Step[], record: Step) {
   return async (error: unknown, request: FastifyRequest, reply: FastifyReply) => {

@@ -29,14 +29,20 @@ interface WriteInput<Body = unknown> {
   params?: unknown;
   query: unknown;
   body?: unknown;
-  /** The keys of the operation's locks, such as `idea:7`. Database.inTurn limits the connections that wait for them. */
+  /**
+   * The keys of the locks that the operation takes, such as `idea:7`. Database.inTurn limits how many connections wait
+   * for one of these locks.
+   */
   turns?(actor: Actor): string[];
   /**
-   * Returns the body to store for a repetition with the same Idempotency-Key: without secrets, which the server shows only
-   * once. By default, the server stores the whole body.
+   * Removes from the body the secrets that the server shows only once. If the client repeats the request with the same
+   * Idempotency-Key, it gets the returned body. By default, the server stores the whole body.
    */
   withoutSecret?(body: Body): Body;
-  /** Work that runs before the transaction of the operation. Each of its statements runs in its own transaction. */
+  /**
+   * Work that runs before the transaction of the operation. Each SQL statement of this work runs in its own
+   * transaction.
+   */
   prepare?(op: ReadOperation): Promise<void>;
 }
 
@@ -57,14 +63,15 @@ export function buildOperationRunner(server: ServerDependencies) {
   }
 
   /**
-   * Runs a write in one transaction. Of the writes with the same Idempotency-Key, only one takes effect in 24 hours.
+   * Runs a write in one transaction. If several writes have the same Idempotency-Key within 24 hours, only one of them
+   * takes effect.
    */
   function write<A extends Answer>(input: WriteInput, work: (op: WriteOperation) => Promise<A>): Promise<A> {
     const actor = actorOf(input.request);
     return runOnce(input, ({ query }) => work({ actor, now: clock.now(), query }));
   }
 
-  /** Runs an administrative write of a token, like `write`. */
+  /** Runs an administrative write for a token, in the same way as `write`. */
   function administer<A extends Answer>(
     input: WriteInput<A['body']>,
     work: (admin: Administration, actor: Actor) => Promise<A>,
@@ -77,7 +84,7 @@ export function buildOperationRunner(server: ServerDependencies) {
     );
   }
 
-  /** Reads for an administrative operation of a token, without a transaction. */
+  /** Reads data for an administrative operation of a token. Uses no transaction. */
   function readForAdministration<T>(request: FastifyRequest, work: (op: Reading, actor: Actor) => Promise<T>) {
     return work({ db: database.db, now: clock.now() }, actorOf(request));
   }
@@ -105,14 +112,14 @@ export function buildOperationRunner(server: ServerDependencies) {
         return { answer };
       }),
     );
-    // Sends the stored answer after the transaction. replay() needs a database connection to correct the rate limit,
-    // and must not wait for one while the transaction holds another connection.
+    // Sends the stored answer only after the transaction. replay() needs a database connection to correct the rate
+    // limit. It must not wait for this connection while the transaction holds another connection.
     return outcome.stored ? replay<A>(server, input, outcome.stored) : outcome.answer;
   }
 
   /**
-   * Runs a write that is a single statement, without a transaction. With an Idempotency-Key it uses a transaction,
-   * because the stored answer must commit with the write.
+   * Runs a write that is a single statement, without a transaction. If the request has an Idempotency-Key, the write
+   * uses a transaction, because the stored answer must commit with the write.
    */
   function writeOnce<A extends Answer>(input: WriteInput, work: (op: Operation) => Promise<A>): Promise<A> {
     return input.request.idempotency ? write(input, work) : inTurn(input, () => read(input.request, work));
@@ -128,7 +135,9 @@ export function buildOperationRunner(server: ServerDependencies) {
   };
 }
 
-/** Returns a function that returns the URL of an idea on the board of the request. */
+/**
+ * Returns a function that takes the id of an idea on the board of the request, and returns the URL of the idea's page.
+ */
 function linkFor({ config }: ServerDependencies, request: FastifyRequest): LinkToIdea {
   const { boardId } = actorOf(request);
   const board = admissionOf(request).principal.boards.find(({ id }) => id === boardId);
@@ -142,7 +151,10 @@ function turnsOf({ request, turns }: Pick<WriteInput, 'request' | 'turns'>): str
 
 type ReplayInput = Omit<WriteInput, 'withoutSecret'>;
 
-/** Answers a repeated request with the stored answer, and no longer counts the request against the rate limit. */
+/**
+ * Answers a repeated request with the stored answer. If the request was already counted against the rate limit, takes
+ * this count back.
+ */
 async function replay<A>(server: ServerDependencies, input: ReplayInput, stored: StoredAnswer): Promise<A> {
   const { request, reply } = input;
   if (!isSameRequest(input, stored)) throw new DomainError('idempotency_key_reused');
@@ -151,7 +163,10 @@ async function replay<A>(server: ServerDependencies, input: ReplayInput, stored:
   return { status: stored.status, body: readStoredBody(stored.body, linkFor(server, request)) } as A;
 }
 
-/** Parses a stored body. Adds the fields that the previous version did not write to each idea and each comment. */
+/**
+ * Parses a stored body. A server of the previous version may have stored the body with fewer fields. Adds the missing
+ * fields to each idea and each comment.
+ */
 function readStoredBody(body: string, linkTo: LinkToIdea): unknown {
   return JSON.parse(body, (_, value) => {
     if (value?.official !== undefined) return { updated_at: value.created_at, ...value };
@@ -160,9 +175,9 @@ function readStoredBody(body: string, linkTo: LinkToIdea): unknown {
 }
 
 /**
- * The hook for a request with an Idempotency-Key that has a stored answer. The server has not counted this request
- * against the rate limit. If the request is invalid or differs from the answered request, it fails, and the hook counts
- * it.
+ * The hook for a request whose Idempotency-Key has a stored answer. The server has not counted this request against the
+ * rate limit. If the request is invalid or differs from the answered request, the request fails. The hook then counts
+ * the failed request.
  */
 export function chargeFailedReplay(server: ServerDependencies) {
   return (request: FastifyRequest, reply: FastifyReply, payload: unknown, done: DoneFuncWithErrOrRes) => {
@@ -199,8 +214,8 @@ const selectAnswer = query('select_idempotent_answer', (db, $: Arguments<UsedKey
 );
 
 /**
- * Locks an Idempotency-Key until the transaction ends. Returns an answer that another request has stored since the
- * server looked up the token.
+ * Locks an Idempotency-Key until the transaction ends. If another request has stored an answer since the server looked
+ * up the token, returns this answer.
  */
 async function claimKey(transaction: Transaction, used: UsedKey, now: Date): Promise<StoredAnswer | undefined> {
   const [lock] = await transaction.query(tryLockKey, { key: `${used.tokenId} ${used.path} ${used.key}` });
@@ -247,17 +262,17 @@ async function storeAnswer(
 }
 
 /**
- * Hashes a request, so that a later request with the same Idempotency-Key can be compared with it. It hashes the
- * validated input. So the order of fields, duplicate fields and the notation of numbers make no difference.
+ * Hashes a request, so that the server can compare a later request with the same Idempotency-Key with this request. It
+ * hashes the validated input. So the order of fields, duplicate fields and the notation of numbers make no difference.
  */
 function fingerprintOf({ params, query, body }: Pick<WriteInput, 'params' | 'query' | 'body'>): Buffer {
   return hash('sha256', JSON.stringify([params ?? null, query, body ?? null]), 'buffer');
 }
 
 /**
- * Whether a request is the same as the request that got the stored answer. With a token for one board, a request may
- * name the board or omit it. The stored fingerprint covers the query exactly as the client sent it, because during an
- * upgrade servers of another version compare with this fingerprint.
+ * Whether a request is the same as the request that got the stored answer. If the token grants only one board, a
+ * request may name the board or omit it. The stored fingerprint covers the query exactly as the client sent it. During
+ * an upgrade, servers of another version compare their requests with this fingerprint.
  */
 function isSameRequest(input: ReplayInput, { fingerprint }: StoredAnswer): boolean {
   const { board, ...query } = input.query as { board?: string };

@@ -1,8 +1,8 @@
 import type { Config } from '../config.ts';
 
-/*
- * The public URLs of this server for OAuth clients. They come from BASE_URL and not from the Host header. Otherwise a
- * client could choose the audience of its tokens. They are normalized URLs, because clients compare them as strings.
+/**
+ * The public URLs of this server for OAuth clients. The URLs come from BASE_URL and not from the Host header. Otherwise
+ * a client could choose the audience of its tokens. The URLs are normalized, because clients compare them as strings.
  */
 
 type PublicConfig = Pick<Config, 'BASE_URL'>;

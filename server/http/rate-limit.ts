@@ -63,8 +63,8 @@ export function openCounter(name: string, key: string, limit: number, windowSeco
 
 /**
  * Returns an IPv4 address, or the /64 network of an IPv6 address. Internet providers give each customer at least a /64.
- * The IP address is undefined if the client reset the connection before the server accepted it. All such requests share
- * one counter.
+ * If the client reset the connection before the server accepted it, `ip` is undefined. All requests without an IP
+ * address share one counter.
  */
 export function networkOf(ip: string | undefined): string {
   const address = addressOf(ip);
@@ -104,8 +104,8 @@ export interface HeaderSetter {
 }
 
 /**
- * Sets the rate limit headers of an answer: two of the IETF draft, three with older names, and Retry-After if the
- * request exceeds the limit.
+ * Sets the rate limit headers of an answer: two headers of the IETF draft and three headers with older names. If the
+ * request exceeds the limit, the function also sets Retry-After.
  */
 export function setRateLimitHeaders(reply: HeaderSetter, state: BucketState) {
   const remaining = remainingOf(state);
@@ -118,9 +118,9 @@ export function setRateLimitHeaders(reply: HeaderSetter, state: BucketState) {
 }
 
 /**
- * Increases rate limit counters. The table charge(key, window_started_at, expires_at) has one row for each request to
- * count. The statement locks counters in the order of their keys, so that two statements cannot deadlock. The start of
- * a window never moves back, although the clocks of servers differ a little.
+ * Increases rate limit counters. The caller's SQL defines the table charge(key, window_started_at, expires_at), with
+ * one row for each request to count. The statement locks counters in the order of their keys, so that two statements
+ * cannot deadlock. The start of a window never moves back, although the clocks of servers differ a little.
  */
 export const chargeCounters = `
   insert into rate_limits as r (key, window_started_at, expires_at, count)
@@ -147,16 +147,16 @@ export async function charge(database: Queryable, counter: Counter, now: Date): 
 }
 
 /**
- * Marks a single-use thing, such as a form or the answer of a provider, as used. Returns false if it was used before.
- * Of two parallel transactions, the second waits for the first. If the first transaction rolls back, the second
- * succeeds.
+ * Marks something that works only once, such as a form or the answer of a provider, as used. Returns false if it was
+ * used before. If two transactions call this function at the same time, the second waits for the first. If the first
+ * transaction rolls back, the second succeeds.
  */
 export async function useOnce(
   database: Queryable,
   { kind, id, expiresAt }: { kind: string; id: string; expiresAt: Date },
   now: Date,
 ): Promise<boolean> {
-  // The time window of this counter has a constant start, so that the first and a second use always count in the same
+  // The time window of this counter has a constant start, so that the first and the second use always count in the same
   // window.
   const window = { windowSeconds: 0, windowStartedAt: new Date(0), expiresAt };
   return !isExhausted(await charge(database, { name: kind, key: `${kind}:${id}`, limit: 1, ...window }, now));

@@ -8,13 +8,16 @@ import type { OperationRunner } from './operation-runner.ts';
 import type { HeaderSetter } from './rate-limit.ts';
 import { actorOf, admissionOf, readmit } from './request-context.ts';
 
-/** The shortest time between two reads of a waiting request. */
+/** The shortest time between two reads of the events for the same waiting request. */
 const readIntervalMs = 200;
 
-/** The Retry-After in seconds when a token has too many waiting requests. */
+/** The value of Retry-After in seconds, for a token with too many waiting requests. */
 const waitRetrySeconds = 5;
 
-/** Builds the function that reads the next events. If there are none, it waits for an event up to the given time. */
+/**
+ * Builds the function that reads the next events. If there are no events, the function waits for an event, but not
+ * longer than waitSeconds.
+ */
 export function buildEventReader(runner: OperationRunner, waits: EventWaits) {
   const read = (request: FastifyRequest, filter: EventFilter) => runner.read(request, op => listEvents(op, filter));
 
@@ -39,8 +42,8 @@ export function buildEventReader(runner: OperationRunner, waits: EventWaits) {
           await delay(Math.max(0, readAt + readIntervalMs - performance.now()));
           continue;
         }
-        // Checks the token again, because it may have lost its access during the wait. The check comes after the read,
-        // so that the answer contains no event that occurred after the loss.
+        // Checks the token again, because the token may have lost its access during the wait. The check comes after the
+        // read. So the answer contains no event that occurred after the token had lost its access.
         await readmit(request);
         if (actorOf(request).isModerator === isModerator) return page;
       }
@@ -67,7 +70,7 @@ function isEmpty({ rows, hasMore }: EventPage): boolean {
   return rows.length === 0 && !hasMore;
 }
 
-/** Returns a signal that ends a wait: after the given time, or when the client disconnects. */
+/** Returns a signal that ends a wait after the given time, or earlier if the client disconnects. */
 function endOfWait(socket: Socket, seconds: number) {
   const end = new AbortController();
   const abort = () => end.abort();

@@ -13,7 +13,7 @@ export function refuseEncodedBody(
   done: () => void,
 ) {
   const encoding = headers['content-encoding']?.trim().toLowerCase() ?? '';
-  // The server does not read the body of a GET.
+  // The server does not read the body of a GET or HEAD request.
   if (method === 'GET' || method === 'HEAD') return done();
   const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
   if (!hasBody || encoding === '' || encoding === 'identity') return done();
@@ -35,7 +35,7 @@ export function readJsonBodies(app: FastifyInstance) {
 }
 
 function parseJson(body: Buffer): unknown {
-  // Clients often send a Content-Type header with an empty body.
+  // An empty body is no error, because clients often send a Content-Type header with an empty body.
   if (body.length === 0) return undefined;
   if (!isUtf8(body)) throw new Error('not UTF-8');
   // JSON.parse makes `__proto__` an own property, which the schemas refuse as an unknown field.

@@ -6,20 +6,23 @@ import type { Principal } from './find-tokens.ts';
 import type { Idempotency, StoredAnswer } from './look-up-token.ts';
 import type { BucketState, Counter } from './rate-limit.ts';
 
-/** The token of an authorized request, and the actor: the user who acts on the board, or null without a board. */
+/**
+ * The token of an authorized request, and the user who acts on the board. `actor` is null if the request is not for a
+ * board.
+ */
 export interface Admission {
   principal: Principal;
   actor: Actor | null;
   /**
-   * Authenticates and authorizes the request again, without counting it against a rate limit. This is for requests that
-   * have waited for events.
+   * Authenticates and authorizes the request again, without counting it against a rate limit. The server calls this
+   * function for requests that have waited for events.
    */
   renew(): Promise<Admission>;
 }
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The result of authentication and authorization. Null until both have succeeded. */
+    /** The result of authentication and authorization. Null until authentication and authorization have succeeded. */
     admission: Admission | null;
     bucketState: BucketState | null;
     idempotency: Idempotency | null;
@@ -59,7 +62,10 @@ export function actorOf(request: FastifyRequest): Actor {
   return actor;
 }
 
-/** Checks again whether a request that has waited is still allowed, and updates its actor. Throws the refusal. */
+/**
+ * Checks whether a request that has waited is still allowed, and updates the actor of the request. Throws an error if
+ * the request is not allowed any more.
+ */
 export async function readmit(request: FastifyRequest): Promise<void> {
   request.admission = await admissionOf(request).renew();
 }

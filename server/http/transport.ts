@@ -10,12 +10,15 @@ import { abandonedAnswers, loggedPath } from './answer-log.ts';
 
 type TransportConfig = Pick<Config, 'REQUEST_TIMEOUT_MS' | 'MAX_CONNECTIONS'>;
 
-/** How many times Node checks for slow requests in one timeout. Requests exceed the timeout by at most a thirtieth. */
+/**
+ * How many times Node checks for slow requests within one timeout. A slow request can exceed the timeout by at most a
+ * thirtieth.
+ */
 const checksPerTimeout = 30;
 
 /**
- * Makes Node refuse a request that takes longer than the timeout to arrive. A new connection on which no request
- * arrives has the same timeout.
+ * Makes Node refuse a request that takes longer than the timeout to arrive. If no request arrives on a new connection,
+ * Node closes the connection after the same timeout.
  */
 export function boundedServer({ REQUEST_TIMEOUT_MS }: Pick<TransportConfig, 'REQUEST_TIMEOUT_MS'>): ServerOptions {
   return {
@@ -27,7 +30,7 @@ export function boundedServer({ REQUEST_TIMEOUT_MS }: Pick<TransportConfig, 'REQ
 
 const dropLogIntervalMs = 60_000;
 
-/** Limits the number of connections. Answers the requests that Node refuses before Fastify gets them. */
+/** Limits the number of connections, and answers the requests that Node refuses before Fastify gets them. */
 export function guardTransport(app: FastifyInstance, { config, logger, metrics }: ServerDependencies) {
   app.server.maxConnections = config.MAX_CONNECTIONS;
   let loggedAt = Number.NEGATIVE_INFINITY;
@@ -36,7 +39,8 @@ export function guardTransport(app: FastifyInstance, { config, logger, metrics }
     loggedAt = performance.now();
     logger.warn({ maxConnections: config.MAX_CONNECTIONS }, 'connections are refused: too many are open');
   });
-  // Node caches the IP address at the first read. After a reset by the client, the address can no longer be read.
+  // Reads the IP address now, so that Node caches it. After the client has reset the connection, Node can no longer
+  // read the address.
   app.server.on('connection', (socket: Socket) => void socket.remoteAddress);
 
   function record(refused: Refused) {
@@ -50,7 +54,8 @@ export function guardTransport(app: FastifyInstance, { config, logger, metrics }
     const { socket, method, url } = request;
     const startedAt = performance.now();
     latestRequests.set(socket, { request, response });
-    // Records the answers that were not sent. Fastify's hooks record only sent answers.
+    // Records the answers that the server could not send completely. Fastify's hooks record only completely sent
+    // answers.
     response.once('close', () => {
       if (response.writableFinished) return;
       abandonedAnswers.add(response);
@@ -63,7 +68,7 @@ export function guardTransport(app: FastifyInstance, { config, logger, metrics }
 
   function refuse(socket: Socket, code: string | undefined, cause?: Error) {
     const latest = latestRequests.get(socket);
-    // Closes an unused connection without an answer. Browsers and load balancers open connections in advance.
+    // Closes an unused connection without sending an answer. Browsers and load balancers open connections in advance.
     const isUnused = socket.bytesRead === 0;
     if (code === 'ECONNRESET' || isUnused || !mayAnswer(socket, latest)) return socket.destroy(cause);
     const key = (code !== undefined && keysByCode[code]) || 'bad_request';
@@ -93,8 +98,8 @@ interface Refused {
 }
 
 /**
- * The HTTP status that the log shows if the client disconnected before the answer, as in nginx. No client gets this
- * status.
+ * The HTTP status in the log if the client disconnected before the answer. nginx logs the same status. No client ever
+ * gets this status.
  */
 const clientLeft = 499;
 
@@ -104,8 +109,8 @@ interface LatestRequest {
 }
 
 /**
- * Whether the client would take an answer on this connection as the answer to the refused request. If the client still
- * waits for the answer to an earlier request, it would take the answer for that one.
+ * Whether the server may send an answer to the refused request on this connection. It may not if the client still waits
+ * for the answer to an earlier request. The client would then take the answer for the answer to the earlier request.
  */
 function mayAnswer(socket: Socket, latest: LatestRequest | undefined): boolean {
   if (!socket.writable) return false;
@@ -117,7 +122,7 @@ function mayAnswer(socket: Socket, latest: LatestRequest | undefined): boolean {
 
 /**
  * The hook that refuses HTTP/1.1 requests without a Host header, and requests with an unknown Expect header. Without
- * the hook, Node would answer them without a body.
+ * this hook, Node would answer such requests without a body.
  */
 export function refuseInvalidHead({ raw }: FastifyRequest) {
   const { host, expect } = raw.headers;
@@ -137,7 +142,10 @@ const keysByCode: Record<string, ErrorKey> = {
 const saneId = /^[A-Za-z0-9._~-]{1,128}$/;
 const requestIds = new WeakMap<IncomingMessage, string>();
 
-/** Returns the client's X-Request-Id if it is short and plain, for matching logs. Otherwise returns a new id. */
+/**
+ * Returns the client's X-Request-Id if it is short and plain, so that the logs of client and server have the same id.
+ * Otherwise returns a new id.
+ */
 export function requestIdOf(request: IncomingMessage): string {
   const known = requestIds.get(request);
   if (known !== undefined) return known;
@@ -163,7 +171,7 @@ function rawAnswer(key: ErrorKey, id: string): string {
   ].join('\r\n');
 }
 
-/** Whether a request failed because its client disconnected or was too slow. Then nobody reads the answer. */
+/** Whether a request failed because its client disconnected or was too slow. In this case, nobody reads the answer. */
 export function isAborted({ raw }: FastifyRequest, error: unknown): boolean {
   const { code } = (error ?? {}) as { code?: unknown };
   return !raw.complete && raw.destroyed && (code === 'ECONNRESET' || code === 'ECONNABORTED');

@@ -18,7 +18,7 @@ export async function serveOperations(app: FastifyInstance, endpoints: Endpoints
   const server = initServer();
   await app.register(server.plugin(server.router(operations, endpoints)), {
     logInitialization: false,
-    // Removes every field that the schemas do not declare from answers, so that no internal field can leak.
+    // Removes from answers every field that the schemas do not declare, so that no internal field can leak.
     responseValidation: true,
     // Handles validation errors. Without this handler, ts-rest would answer 400 with a body in another format.
     requestValidationErrorHandler: (error, request, reply) =>

@@ -18,8 +18,8 @@ interface AuditEntry {
 
 /**
  * Collects the audit entries of a process without an audit log, such as a command. A command may run on another machine
- * than the server, or as another system user. It stores its audit entries as jobs in the transaction of its change. A
- * worker then writes them to the audit log.
+ * than the server, or as another system user. The caller stores the collected entries as jobs, in the transaction of
+ * the change. A worker then writes the entries to the audit log.
  */
 export function collectAuditEntries(actor: AuditActor, now: Date) {
   const entries: AuditEntry[] = [];
@@ -32,7 +32,7 @@ export function collectAuditEntries(actor: AuditActor, now: Date) {
     trail,
     /** Adds a job for each collected entry. */
     async leave(db: Queryable) {
-      // All entries use one named queue, which keeps their order.
+      // All entries use the same named queue, which runs its jobs in the order in which they were added.
       for (const one of entries) await addJob(db, { task: 'record_audit_event', payload: one, queueName: 'audit' });
     },
   };
@@ -42,8 +42,8 @@ export function collectAuditEntries(actor: AuditActor, now: Date) {
 export function recordAuditEntries(audit: AuditLog) {
   return async (payload: unknown) => {
     const { event, fields, at } = payload as AuditEntry;
-    // A newer version of the server may have added an audit entry that this version does not know. The job of such an
-    // entry fails until a worker of the newer version runs it.
+    // A newer version of the server may have added a type of audit entry that this version does not know. The job of
+    // such an entry fails until a worker of the newer version runs it.
     if (!Object.hasOwn(auditEntries, event)) throw new Error(`There is no audit entry ${event}`);
     audit.record(event, fields, new Date(at));
   };

@@ -58,7 +58,7 @@ const deleteExpired = expiringTables.map(table => {
 /** The batch size for events. It is small, because each event is deleted with its deliveries and notifications. */
 const eventBatchSize = 1_000;
 
-/** Deletes the old events of all accounts. An event with a pending delivery stays until the delivery ends. */
+/** Deletes old events in all accounts. An event with a pending delivery stays until the delivery ends. */
 const deleteOldEvents = query(
   'delete_old_events',
   db =>
@@ -104,7 +104,10 @@ export function clearOldEvents(queue: Queryable, stopping: AbortSignal): Promise
   return clearInBatches(queue, deleteOldEvents, eventBatchSize, stopping);
 }
 
-/** The batch size for deleted ideas. It is small, because each idea is removed together with its comments and votes. */
+/**
+ * The batch size for deleted ideas. It is small, because the rows of each idea's comments and votes are removed
+ * together with the idea.
+ */
 const ideaBatchSize = 10;
 
 /** Removes the rows of deleted ideas whose events have all expired. */
@@ -152,7 +155,7 @@ export function clearDeletedIdeas(queue: Queryable, stopping: AbortSignal): Prom
 /** The server shows and keeps the network of a token's last use for this number of days. */
 const keptNetworkDays = 30;
 
-/** Removes the networks of tokens that were not used for some time. */
+/** Removes the network of the last use from tokens that nobody has used for keptNetworkDays. */
 const forgetNetworks = query(
   'forget_networks_of_tokens',
   db =>
@@ -185,7 +188,10 @@ export function clearTokenNetworks(queue: Queryable, stopping: AbortSignal): Pro
   return clearInBatches(queue, forgetNetworks, expiredBatchSize, stopping);
 }
 
-/** Clears rows in batches until none is left or the worker stops. Each batch holds its locks briefly. */
+/**
+ * Deletes or clears rows in batches, until no row is left or the worker stops. Each batch holds its locks only for a
+ * short time.
+ */
 async function clearInBatches(
   queue: Queryable,
   deletion: Query<object, { count: number }>,

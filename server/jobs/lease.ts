@@ -7,9 +7,9 @@ import { array, boolean, sql, text } from '../database/sql.ts';
 import type { WorkerLocks } from '../delivery/dependencies.ts';
 
 /**
- * The advisory locks of a worker process. The locks belong to a separate database session. If the process dies,
- * PostgreSQL ends the session and releases the locks, and other processes take over its jobs. Without these locks,
- * graphile-worker would take over the jobs only after four hours.
+ * The advisory locks of a worker process. A separate database session holds these locks. If the process dies,
+ * PostgreSQL ends this session and releases the locks. Other processes then take over the jobs of the dead process.
+ * Without these locks, graphile-worker would take over the jobs only after four hours.
  */
 export interface Lease extends WorkerLocks {
   /** Takes a lock for a pool of jobs. While this process holds the lock, other processes can see that it is alive. */
@@ -19,14 +19,18 @@ export interface Lease extends WorkerLocks {
    * pools.
    */
   recoverJobs(): Promise<string[]>;
-  /** Resolves if the database session ends before the lease is released. Then the locks of the lease are gone. */
+  /**
+   * Resolves if the database session ends before the lease is released. When this happens, the locks of the lease are
+   * gone.
+   */
   readonly lost: Promise<Error>;
   release(): Promise<void>;
 }
 
 /**
- * The settings of the session. A machine may disappear without closing its connections. With these settings, PostgreSQL
- * ends the session of such a machine after about 11 seconds. The keepalives have no effect on a Unix socket.
+ * The settings of the session that holds the locks. A machine may disappear without closing its connections. With these
+ * settings, PostgreSQL ends the session of such a machine after about 11 seconds. The keepalives have no effect on a
+ * Unix socket.
  */
 const keepAlive = `set tcp_keepalives_idle = 5; set tcp_keepalives_interval = 2; set tcp_keepalives_count = 3;
   set idle_session_timeout = 0; set synchronous_commit = off`;
@@ -53,8 +57,8 @@ const unlockAll = sql(
 );
 
 /**
- * Unlocks the jobs of dead processes and tells all processes about these jobs. To find dead processes, the statement
- * takes their locks, and releases them when it ends.
+ * Unlocks the jobs of dead processes and tells all processes about these jobs. A process is dead if this statement can
+ * take the process's lock. The statement releases these locks when its transaction ends.
  */
 const recover = sql(
   'recover_jobs',
@@ -83,7 +87,7 @@ export async function takeLease(connection: pg.ClientConfig): Promise<Lease> {
     });
   });
   let last: Promise<unknown> = Promise.resolve();
-  /** Runs one statement after the other, because a session can run only one at a time. */
+  /** Runs the statements one after the other, because a session can run only one statement at a time. */
   const run = <Values, Row>(statement: Query<Values, Row>, values: NoInfer<Values>): Promise<Row[]> => {
     const rows = last.then(() => runOn(client, statement, values));
     last = rows.catch(() => {});
@@ -92,7 +96,8 @@ export async function takeLease(connection: pg.ClientConfig): Promise<Lease> {
   try {
     await client.connect();
     await client.query(keepAlive);
-    // Refuses a standby of PostgreSQL, because its locks are not visible on the primary.
+    // Throws if the connection leads to a standby of PostgreSQL, because locks on a standby are not visible on the
+    // primary.
     const [session] = await run(selectIsReadOnly, {});
     if (session?.is_read_only) throw new Error('PostgreSQL is read-only, perhaps a standby');
   } catch (error) {

@@ -23,7 +23,7 @@ export function logJobs(logger: Logger): GraphileLogger {
   return new GraphileLogger(() => (level, message, meta) => {
     const { failure, job, error } = (meta ?? {}) as { failure?: boolean; job?: Job; error?: unknown };
     if (failure && job) {
-      // Omits graphile-worker's own message, because it repeats the error message of PostgreSQL, which may quote a
+      // Omits graphile-worker's own message. This message repeats the error message of PostgreSQL, which may quote a
       // value.
       const { id, task_identifier: task, attempts: attempt } = job;
       logger.error({ err: error, task, jobId: id, attempt }, 'a job failed');
@@ -35,14 +35,14 @@ export function logJobs(logger: Logger): GraphileLogger {
 }
 
 /**
- * The delays before the server looks for the next job. The first delay is usually long enough. The second is for a busy
- * PostgreSQL.
+ * The delays before the server looks for the next job of the queue. The first delay is usually long enough. The second
+ * look is for a busy PostgreSQL.
  */
 const queueDelaysMs = [5, 50];
 
 /**
- * Looks for the next job of a named queue when a job of the queue has ended. graphile-worker does not announce that the
- * queue is free, and would find the next job seconds later.
+ * Looks for the next job of a named queue when a job of this queue has ended. graphile-worker does not announce that
+ * the queue is free. By itself, it would find the next job seconds later.
  */
 export function followQueues(events: WorkerEvents) {
   let pool: WorkerPool | undefined;

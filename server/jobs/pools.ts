@@ -4,23 +4,23 @@ import { chatQueuesOfAccount } from '../delivery/chat/chat-queues.ts';
 /** A group of tasks whose jobs share job slots. The jobs never wait for the slots of another pool. */
 export interface JobPool {
   taskList: TaskList;
-  /** The number of job slots: how many jobs of the pool one process runs at the same time. */
+  /** The number of job slots, which is the maximum number of the pool's jobs that one process runs at the same time. */
   concurrency: number;
   hasCron: boolean;
 }
 
 /**
- * The number of accounts that can use all their slots at the same time. One account gets at most half of the slots for
- * webhooks and half of the slots for chats.
+ * The number of accounts that can use all of their slots at the same time. One account gets at most half of the slots
+ * for webhooks and half of the slots for chats.
  */
 const accountsAtOnce = 2;
 
-/** The number of job slots for webhooks. One account may take `concurrency` of them. */
+/** Returns the number of job slots for webhooks. One account may take at most `concurrency` of these slots. */
 export const webhookSlots = (concurrency: number) => accountsAtOnce * concurrency;
 
 /**
- * Builds a separate pool of job slots for webhooks and one for chats, because slow receivers may take all slots of a
- * pool. Mail, cron and all other tasks run in the first pool, where webhooks and chats take no slots.
+ * Builds three separate pools of job slots. Webhooks and chats each have their own pool, because slow receivers may
+ * take all slots of a pool. Mail, cron and all other tasks run in the first pool, which runs no webhook or chat jobs.
  */
 export function buildPools(tasks: TaskList, concurrency: number): JobPool[] {
   const { deliver_webhooks, post_to_chat, ...others } = tasks;

@@ -16,7 +16,7 @@ import { patienceOf, queryOn, WorkerConnections } from './worker-connections.ts'
 
 /** Runs jobs until it is stopped or PostgreSQL becomes unavailable. */
 export interface Runner {
-  /** Resolves when the runner has stopped. Rejects if it failed. */
+  /** Resolves when the runner has stopped. Rejects if the runner has failed. */
   readonly ended: Promise<void>;
   /** Lets running jobs finish for a limited time, if PostgreSQL is available. Resolves when the runner has stopped. */
   stop(): Promise<void>;
@@ -31,23 +31,23 @@ export interface RunnerOptions extends Omit<ServerDependencies, 'passwords'> {
 }
 
 export interface RunnerTiming {
-  /** How often the runner looks for jobs that PostgreSQL did not announce. */
+  /** How often the runner looks for new jobs by itself. PostgreSQL announces most new jobs, but not all of them. */
   pollIntervalMs: number;
   /** How often the runner looks for jobs of dead processes. */
   recoveryIntervalMs: number;
   /** How long a stop waits for running jobs before it aborts them. An aborted job runs again later. */
   stopPatienceMs: number;
-  /** How long an aborted job may record its progress before the runner closes the job's connections. */
+  /** How long an aborted job has to record its progress before the runner closes the job's connections. */
   settlingMs: number;
 }
 
-/** How long a prefetched job may wait in the process. After this time it returns to the queue. */
+/** How long a prefetched job may wait in the process. After this time, the process returns the job to the queue. */
 const prefetchMs = 1_000;
 
 /**
- * Starts the pools that run jobs, with connections and a lease of their own. If the lease is lost, other processes take
- * over the jobs. So this runner closes its connections immediately, because its later results must not be stored. The
- * next runner opens new connections.
+ * Starts the pools that run jobs. The runner has its own connections and its own lease. If the lease is lost, other
+ * processes take over the jobs. So this runner closes its connections immediately, because PostgreSQL must not store
+ * its later results. The next runner opens new connections.
  */
 export async function startRunner({ url, appKey, timing, ...deps }: RunnerOptions): Promise<Runner> {
   const { config, logger, stopping } = deps;
@@ -68,9 +68,9 @@ export async function startRunner({ url, appKey, timing, ...deps }: RunnerOption
   const cutOff = Promise.withResolvers<never>();
   cutOff.promise.catch(() => {});
   let cutOffTimer: NodeJS.Timeout | undefined;
-  // After a time limit, the runner ends even if some pools have not ended, because some pools would never end by
-  // themselves. A job may ignore its abort signal. Or graphile-worker 0.18 may have failed to record a batch of
-  // finished jobs (https://github.com/graphile/worker/issues/636).
+  // After a time limit, the runner ends even if some pools have not ended. Some pools would never end by themselves,
+  // for example because a job ignores its abort signal. Another cause is that graphile-worker 0.18 failed to record a
+  // batch of finished jobs (https://github.com/graphile/worker/issues/636).
   const finish = (reason: string) => {
     cutOffTimer ??= setTimeout(
       () => cutOff.reject(new Error(`the worker took too long to end: ${reason}`)),
@@ -116,8 +116,8 @@ export async function startRunner({ url, appKey, timing, ...deps }: RunnerOption
   const over = new AbortController();
   ended.finally(() => over.abort()).catch(() => {});
   void recoverJobs(over.signal);
-  // PostgreSQL may have locked jobs for this process although its answer was lost. These jobs stay locked until a new
-  // runner replaces this one.
+  // PostgreSQL may have locked jobs for this process, although the answer to the statement was lost. These jobs stay
+  // locked until a new runner replaces this runner.
   connections.once('answer lost', () => finish('an answer of PostgreSQL was lost'));
   // Adds the first heartbeat job now, so that GET /ready does not wait for the next full minute.
   await running[0]?.addJob('heartbeat', {}, { jobKey: 'heartbeat at start' }).catch(error => {
@@ -153,12 +153,12 @@ export async function startRunner({ url, appKey, timing, ...deps }: RunnerOption
 
   function startPool({ taskList, concurrency, hasCron }: JobPool): Promise<GraphileRunner> {
     const events: WorkerEvents = new EventEmitter();
-    // The pool does not fetch jobs until other processes can see that the owner of the pool is alive.
+    // The pool fetches no jobs before it holds its lock. Other processes see by this lock that this process is alive.
     events.once('pool:create', ({ workerPool }) => connections.waitFor(lease.holdPool(workerPool.id)));
     followQueues(events);
     if (deps.metrics) countJobs(events, deps.metrics);
-    // graphile-worker emits this event only when a job has used all its tries. So failures that a retry fixes are not
-    // reported.
+    // graphile-worker emits this event only when a job has used all its tries. So the server does not report a failure
+    // if a retry succeeds.
     events.on('job:failed', ({ job, error }) => deps.reporter.report(error, { task: job.task_identifier }));
     return run({
       pgPool: connections,

@@ -12,7 +12,7 @@ type ConnectionConfig = Pick<
   'DATABASE_CONNECT_TIMEOUT_MS' | 'DATABASE_STATEMENT_TIMEOUT_MS' | 'WORKER_CONCURRENCY'
 >;
 
-/** Returns the usual timeouts of connections. Without them, a job could wait forever if PostgreSQL hangs. */
+/** Returns the usual timeouts of connections. Without these timeouts, a job could wait forever if PostgreSQL hangs. */
 export function patienceOf(
   config: Pick<Config, 'DATABASE_CONNECT_TIMEOUT_MS' | 'DATABASE_STATEMENT_TIMEOUT_MS'>,
 ): pg.ClientConfig {
@@ -24,17 +24,18 @@ export function patienceOf(
   };
 }
 
-/** The maximum time that a closing pool waits until all connections have been returned to it. */
+/** The maximum time that close() waits until all connections have been returned to the pool. */
 const farewellMs = 1_000;
 
 /**
- * The number of additional connections for purposes such as listening for new jobs. Only few of them are open at the
- * same time.
+ * The number of additional connections for purposes such as listening for new jobs. Only a few of these connections are
+ * open at the same time.
  */
 const spareConnections = 6;
 
 /**
- * A runner's connections. Emits 'answer lost' if a statement gets no answer, because the statement may have succeeded.
+ * A runner's connections. Emits 'answer lost' if a statement gets no answer, because PostgreSQL may have executed the
+ * statement.
  */
 export class WorkerConnections extends pg.Pool {
   #gate: Promise<void> | undefined;
@@ -47,8 +48,8 @@ export class WorkerConnections extends pg.Pool {
       Client: FailFastClient,
       max: webhookSlots(config.WORKER_CONCURRENCY) + spareConnections,
       ...patienceOf(config),
-      // With asynchronous commits, a crash of PostgreSQL may lose the record that a job has ended. Then the job runs
-      // again: see TaskDependencies.
+      // With asynchronous commits, a crash of PostgreSQL may lose the record that a job has ended. The job then runs
+      // again (see TaskDependencies).
       onConnect: async client => {
         await client.query('set synchronous_commit = off');
       },
@@ -76,8 +77,8 @@ export class WorkerConnections extends pg.Pool {
   override connect(...args: any[]): any {
     const [callback] = args as [ConnectCallback?];
     // Ignores the second release of a connection. If the listening connection of graphile-worker breaks during a stop,
-    // graphile-worker releases it twice. The pool would then throw an error that nothing catches. After the pool has
-    // ended, connect() gives the callback no client and no release function.
+    // graphile-worker releases the connection twice. Then the pool would throw an error that nothing catches. After the
+    // pool has ended, connect() gives the callback no client and no release function.
     const take: ConnectCallback | undefined =
       callback && ((error, client, release) => callback(error, client, once(release ?? (() => {}))));
     if (!this.#gate) return take ? super.connect(take) : super.connect();

@@ -13,7 +13,8 @@ export interface Worker {
 export interface WorkerOptions extends Omit<ServerDependencies, 'passwords'> {
   url: string;
   /**
-   * Sends the requests to webhooks and chats. The default allows only public IP addresses and WEBHOOK_ALLOWED_CIDRS.
+   * Sends the requests to webhooks and chats. By default, the requests can reach only public IP addresses and the
+   * networks in WEBHOOK_ALLOWED_CIDRS.
    */
   requests?: OutgoingRequests;
   /** Other intervals and timeouts, for tests. */
@@ -21,7 +22,7 @@ export interface WorkerOptions extends Omit<ServerDependencies, 'passwords'> {
 }
 
 interface WorkerTiming extends RunnerTiming {
-  /** The delay before a failed runner is restarted. */
+  /** The delay before the worker starts a new runner after a runner has failed. */
   restartDelayMs: number;
 }
 
@@ -34,9 +35,9 @@ const defaultTiming: WorkerTiming = {
 };
 
 /**
- * Starts the worker, which runs jobs and cron. Any number of processes can share the work. If PostgreSQL becomes
- * unavailable, the runner fails. The worker then tries every second to start a new runner, until one starts or the
- * worker is stopped.
+ * Starts the worker. The worker starts a runner, which runs jobs and cron. Any number of worker processes can share the
+ * jobs. If PostgreSQL becomes unavailable, the runner fails. The worker then tries every second to start a new runner,
+ * until a runner starts or the worker is stopped.
  */
 export async function startWorker({ requests, timing: given, ...server }: WorkerOptions): Promise<Worker> {
   const { config, logger } = server;
@@ -63,7 +64,7 @@ export async function startWorker({ requests, timing: given, ...server }: Worker
     while (!stopping.signal.aborted) {
       try {
         runner ??= await start();
-        // The worker may have been stopped while the runner was starting.
+        // Stops the runner if the worker was stopped while the runner was starting.
         if (stopping.signal.aborted) await runner.stop();
         await runner.ended;
       } catch (error) {

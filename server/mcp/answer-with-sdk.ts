@@ -17,7 +17,9 @@ export interface Offer {
   definitions: Tool['definition'][];
 }
 
-/** Answers a message with a new server of the MCP SDK, in the MCP protocol version of the message. */
+/**
+ * Answers a message in the MCP protocol version of the message. For each message, creates a new server of the MCP SDK.
+ */
 export async function answerWithSdk(
   offer: Offer,
   { message, headers, runTool }: ProtocolRequest,
@@ -45,7 +47,8 @@ function buildServer({ instructions, definitions }: Offer, runTool: ProtocolRequ
   const server = new Server(serverInfo, {
     capabilities: { tools: {} },
     instructions,
-    // The list depends on the grants of the token, which can change at any time.
+    // Clients must not cache the list of tools, because the list depends on the grants of the token, which can change
+    // at any time.
     cacheHints: { 'tools/list': { ttlMs: 0, cacheScope: 'private' } },
   });
   server.setRequestHandler('tools/list', ({ params }) => {
@@ -59,7 +62,10 @@ function buildServer({ instructions, definitions }: Offer, runTool: ProtocolRequ
   return server;
 }
 
-/** The maximum length of the unknown name that an error repeats, and the number of similar names that it suggests. */
+/**
+ * The maximum length of an unknown tool name in an error message, and the number of similar names that the message
+ * suggests.
+ */
 const maxUnknownLength = 50;
 const suggestions = 3;
 
@@ -73,7 +79,7 @@ function unknownTool(name: string, definitions: Tool['definition'][]): string {
 
 /**
  * Answers a message with an MCP protocol version before 2026. By default, the SDK would open a session and a stream for
- * it.
+ * such a message.
  */
 async function answerLegacy(server: Server, request: Request, message: Message): Promise<Response> {
   const transport = new WebStandardStreamableHTTPServerTransport({
@@ -91,14 +97,13 @@ async function answerLegacy(server: Server, request: Request, message: Message):
 const protocolHeaders = ['mcp-protocol-version', 'mcp-method', 'mcp-name'];
 
 function toWebRequest(given: ProtocolRequest['headers']): Request {
-  // The SDK requires an Accept header with JSON and event streams. The client's own Accept header makes no difference,
-  // because the answer is always JSON.
+  // The SDK requires an Accept header that lists JSON and event streams. The client's own Accept header makes no
+  // difference, because the answer is always JSON.
   const headers = new Headers({ 'content-type': 'application/json', accept: 'application/json, text/event-stream' });
   for (const name of protocolHeaders) {
     const value = given[name];
     if (typeof value === 'string') headers.set(name, value);
   }
-  // The SDK requires a request with a URL but does not use the URL. The request has no body, because the server has
-  // already read it.
+  // The SDK requires a URL but does not use it. The request has no body, because the server has already read the body.
   return new Request('http://localhost/', { method: 'POST', headers });
 }

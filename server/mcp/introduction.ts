@@ -3,7 +3,10 @@ import { info } from '../../contract/openapi/info.ts';
 /** The name and the version of this server, which clients get in every MCP protocol version. */
 export const serverInfo = { name: 'idea-board', title: 'Idea-Board', version: info.version };
 
-/** Returns the instructions for the prompt of a language model: the rules that apply to all tools. */
+/**
+ * Returns the instructions that clients add to the prompt of a language model. The instructions contain the rules that
+ * apply to all tools.
+ */
 export function instructionsFor({ isReadOnly }: { isReadOnly: boolean }): string {
   return isReadOnly ? `${instructions}\n${readOnlyRule}` : instructions;
 }

@@ -5,8 +5,8 @@ import type { DomainError } from '../domain/domain-error.ts';
 import { isObject, type ProtocolAnswer } from './message.ts';
 
 /**
- * Converts an error of the API to a JSON-RPC error. `sent` is the body of the request. The error includes advice,
- * because MCP clients pass the error to a language model unchanged.
+ * Converts an error of the API to a JSON-RPC error. `sent` is the body of the request. The JSON-RPC error includes
+ * advice, because MCP clients pass the error to a language model unchanged.
  */
 export function toJsonRpcError(
   { key, message, issues, details }: DomainError,
@@ -37,7 +37,7 @@ function messageIdOf(sent: unknown): JsonRpcError['id'] {
 export function keyedErrorOf({ status, body }: ProtocolAnswer): JsonRpcError {
   const key = keyOfStatus(status);
   const { id, error } = JSON.parse(body) as Pick<JsonRpcError, 'id' | 'error'>;
-  // If the data is not an object, it is an internal error message of the SDK. Clients do not get this message.
+  // If `data` is not an object, it is an internal error message of the SDK. Clients do not get this internal message.
   const data = isObject(error.data) ? error.data : {};
   return { jsonrpc: '2.0', id: id ?? null, error: { ...error, key, data: { ...data, key } } };
 }

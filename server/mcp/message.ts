@@ -1,8 +1,8 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
 
 /**
- * A JSON-RPC message of the MCP protocol. isMessage has checked only the number of the message's values and their depth
- * of nesting.
+ * A JSON-RPC message of the MCP protocol. isMessage has checked only how many values the message has and how deep they
+ * are nested.
  */
 export type Message = Record<string, unknown>;
 
@@ -20,8 +20,8 @@ export interface ProtocolAnswer {
 }
 
 /**
- * The maximum number of values in a message. A real tool call has about five values, and a client's description of
- * itself a few dozen.
+ * The maximum number of values in a message. A real tool call has about five values. The description that a client
+ * sends of itself has a few dozen.
  */
 const maxValues = 500;
 const maxDepth = 32;
@@ -44,7 +44,7 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return value !== null && typeof value === 'object' && !Array.isArray(value);
 }
 
-/** Whether a value is valid as the id of a message. The answer repeats the id. */
+/** Whether a value is valid as the id of a message. The answer to the message contains the same id. */
 export function isId(value: unknown): boolean {
   return typeof value === 'string' || Number.isSafeInteger(value);
 }

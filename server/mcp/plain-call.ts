@@ -1,10 +1,10 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import { isId, isObject, type Message, type ProtocolRequest } from './message.ts';
 
-/*
- * Answers ordinary tool calls without the MCP SDK, which builds a server, a transport and web requests for each
- * message. Without the SDK, a call costs 1.0 to 1.3 times the CPU time of the REST request that does the same. With the
- * SDK it costs 1.9 to 2.5 times. The SDK answers all calls of unusual form.
+/**
+ * Answers ordinary tool calls without the MCP SDK. For each message, the SDK builds a server, a transport and web
+ * requests. Without the SDK, a call costs 1.0 to 1.3 times the CPU time of the REST request that does the same. With
+ * the SDK, a call costs 1.9 to 2.5 times this CPU time. Calls of unusual form still go to the SDK.
  */
 
 /**
@@ -24,7 +24,10 @@ export function eraOfPlainCall({ message, headers }: ProtocolRequest): 'modern' 
   return isModern(headers, name, fields) ? 'modern' : undefined;
 }
 
-/** The MCP protocol versions before 2026: clients first send `initialize`, and `_meta` has no protocol data. */
+/**
+ * The MCP protocol versions before 2026. In these versions, clients first send `initialize`, and `_meta` has no
+ * protocol data.
+ */
 export const legacyVersions: readonly string[] = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05', '2024-10-07'];
 
 const messageFields = ['jsonrpc', 'id', 'method', 'params'];
@@ -51,7 +54,7 @@ function isModern(headers: ProtocolRequest['headers'], name: string, reserved: M
   );
 }
 
-/** Whether all fields of the client's description are strings. A description with icons is not plain. */
+/** Whether all fields of the client's description are strings. A call is not plain if the description has icons. */
 function isPlainClient(client: unknown): boolean {
   if (client === undefined) return true;
   if (!isObject(client) || client.name === undefined || client.version === undefined || client.icons !== undefined)
@@ -87,7 +90,8 @@ export function writePlainResult(
       ? result
       : { ...result, resultType: 'complete', _meta: { ...result._meta, [`${reservedPrefix}serverInfo`]: serverInfo } };
   const [text] = result.content;
-  // Reuses the text of the result as the JSON of the structured content, because both are the same (see resultOf).
+  // Uses the text of the result also as the JSON of the structured content, because both have the same content (see
+  // resultOf).
   const structured = structuredContent && text?.type === 'text' ? `"structuredContent":${text.text},` : '';
   return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":{${structured}${JSON.stringify(inEra).slice(1)}}`;
 }

@@ -43,8 +43,8 @@ export function buildToolRunner(server: ServerDependencies, endpoints: Endpoints
 }
 
 /**
- * The errors that a tool call answers with their HTTP status instead of a tool result, because clients and proxies need
- * the status.
+ * For these errors, a tool call gets an HTTP error status instead of a tool result, because clients and proxies need the
+ * status.
  */
 const keysOfTransport: ReadonlySet<ErrorKey> = new Set<ErrorKey>([
   'unauthorized',
@@ -57,14 +57,14 @@ const keysOfTransport: ReadonlySet<ErrorKey> = new Set<ErrorKey>([
 interface Circumstances {
   /** Whether the result repeats the stored answer to an earlier call with the same idempotency key. */
   isReplayed: boolean;
-  /** The rate limit that counted the call. Null if no rate limit counted it. */
+  /** The state of the rate limit that counted the call. Null if no rate limit counted the call. */
   bucketState: BucketState | null;
 }
 
 /**
- * Returns a result as structured content, and as text for clients that read only text. Additional texts in the result
- * tell a language model which fields are quotations, and how many calls are left if they are few. The metadata contains
- * the same information for programs.
+ * Returns a result as structured content, and also as text for clients that read only text. Additional texts in the
+ * result tell a language model which fields are quotations. If the rate limit allows only a few more calls, a text
+ * states their number. The metadata contains the same information for programs.
  */
 export function resultOf(tool: Tool, body: unknown, circumstances: Circumstances): CallToolResult {
   const { isReplayed, bucketState } = circumstances;
@@ -90,10 +90,10 @@ function textOf(text: string) {
   return { type: 'text' as const, text };
 }
 
-/** If less than this share of a rate limit is left, each result says so. */
+/** If less than this share of a rate limit is left, each result states the remaining number of calls. */
 const lowPart = 0.1;
 
-/** Returns how many requests the rate limit still allows. Returns undefined if enough are left. */
+/** Returns how many requests the rate limit still allows. Returns undefined if it allows enough requests. */
 function lowLimit(state: BucketState | null) {
   if (!state) return undefined;
   const [remaining, { name, limit, resetSeconds }] = [remainingOf(state), state];
@@ -106,8 +106,8 @@ function lowLimit(state: BucketState | null) {
 }
 
 /**
- * Returns the tool result of a failed operation: the error of the API, then advice. The result has no structured
- * content, because clients would validate it against the output schema and throw an error.
+ * Returns the tool result of a failed operation. The text contains the error of the API, and then advice. The result
+ * has no structured content, because clients would validate it against the output schema and throw an error.
  */
 export function refusalResultOf(
   tool: Tool,

@@ -23,7 +23,7 @@ import { definitionsFor, tools } from './tools.ts';
 /**
  * Serves POST /api/v1/mcp. A tool call takes the same steps as a REST request: authentication and rate limits in one
  * round trip, authorization, validation, and the endpoint. Only the order differs: the server reads the body first,
- * because the body names the tool. The body has the usual size limit. Before it authenticates the token, the server
+ * because the body names the tool. The body has the usual size limit. Before the server authenticates the token, it
  * only parses and validates the body.
  */
 export function serveTools(server: ServerDependencies, endpoints: Endpoints, usage: UsageCounter) {
@@ -52,8 +52,8 @@ export function serveTools(server: ServerDependencies, endpoints: Endpoints, usa
   }
 
   /**
-   * Answers a request. If the body cannot be read, the answer says so only after the checks of the origin, the token
-   * and the plan.
+   * Answers a request. If the body is unreadable, the server checks the origin, the token and the plan before it
+   * reports the unreadable body.
    */
   async function answerRequest(
     request: FastifyRequest,
@@ -90,7 +90,8 @@ export function serveTools(server: ServerDependencies, endpoints: Endpoints, usa
   const handled = new WeakSet<FastifyRequest>();
 
   async function handle(request: FastifyRequest, reply: FastifyReply, unreadable?: Error) {
-    // If sending the answer has failed, the request must not count against the rate limit a second time.
+    // An answer can fail while the server sends it. In this case, the request must not count against the rate limit a
+    // second time.
     if (handled.has(request)) return refuse(unreadable, request, reply);
     handled.add(request);
     try {
@@ -112,8 +113,8 @@ export function serveTools(server: ServerDependencies, endpoints: Endpoints, usa
       url: useTools.path,
       config: { tsRestRoute: useTools },
       handler: (request, reply) => handle(request, reply),
-      // The handler itself answers errors of tool calls. This function only handles errors while the server reads the
-      // body or sends the answer.
+      // The handler itself answers errors of tool calls. This function handles only errors that occur while the server
+      // reads the body or sends the answer.
       errorHandler: (error, request, reply) => handle(request, reply, error),
     });
   };

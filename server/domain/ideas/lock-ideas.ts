@@ -76,13 +76,17 @@ export function turnOnIdea(ideaId: number): string {
 
 /**
  * Returns the keys that limit how many merges and unmerges run at the same time (see Database.inTurn). There is a key
- * for each idea, and one for the account, because an unmerge does not know in advance which ideas it will lock.
+ * for each given idea, and one key for the account. The account needs a key because an unmerge does not know in advance
+ * which ideas it will lock.
  */
 export function turnsOfMerge(...ideaIds: number[]): (actor: Pick<Actor, 'accountId'>) => string[] {
   return ({ accountId }) => [...ideaIds.map(turnOnIdea), `merging:${accountId}`];
 }
 
-/** Returns a Queryable that runs each statement through Database.inTurn, which limits parallel work for each key. */
+/**
+ * Returns a Queryable that runs each statement through Database.inTurn. For each key, only a few statements run at the
+ * same time.
+ */
 export function inTurnAlone(database: Pick<Database, 'query' | 'inTurn'>, keys: readonly string[]): Queryable {
   return { query: (statement, values) => database.inTurn(keys, () => database.query(statement, values)) };
 }

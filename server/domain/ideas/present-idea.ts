@@ -6,7 +6,7 @@ import type { IdeaView } from './read-idea.ts';
 
 export const voteOfNumber = { '-1': 'down', 0: 'none', 1: 'up' } as const satisfies Record<string, VoteValue>;
 
-/** A function that returns the URL of an idea's page for the id of the idea. */
+/** A function that takes the id of an idea and returns the URL of the idea's page. */
 export type LinkToIdea = (ideaId: number) => string;
 
 export function presentIdea(idea: IdeaView & { body_truncated?: boolean }, linkTo: LinkToIdea): Idea {

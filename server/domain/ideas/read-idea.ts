@@ -8,8 +8,8 @@ import { isPublicReader, type ReadOperation, type WriteOperation } from '../oper
 type Visible = { moderation_state: Exclude<ModerationState, 'rejected' | 'deleted'> };
 
 /**
- * Selects ideas i with status s, author u and the vote v of one voter, but without the body. The caller must exclude
- * rejected and deleted ideas.
+ * Selects ideas with their status, their author and the vote of one voter, but without the body. The SQL aliases are
+ * `i`, `s`, `u` and `v`. The caller must exclude rejected and deleted ideas.
  */
 export function ideaViews(db: Kysely<Tables>, accountId: Expression<number>, voterId: Expression<number | null>) {
   return db
@@ -44,9 +44,9 @@ export function ideaViews(db: Kysely<Tables>, accountId: Expression<number>, vot
 }
 
 /**
- * The condition that a reader may see an idea. Readers may see published ideas, only moderators see pending ideas, and
- * nobody sees rejected or deleted ideas. Another condition hides ideas in hidden statuses from visitors of a public board.
- * Moderators read rejected ideas with other queries.
+ * The condition that the state of an idea lets a reader see the idea. Every reader may see published ideas, and only
+ * moderators may see pending ideas. Nobody may see rejected or deleted ideas. Moderators read rejected ideas with other
+ * queries. Another condition, isShownTo(), hides ideas in hidden statuses from visitors of a public board.
  */
 export function isVisible(
   i: ExpressionBuilder<Tables & { i: Tables['ideas'] }, 'i'>,
@@ -66,7 +66,10 @@ export function isShownTo(
   return s.or([s('s.is_hidden', '=', false), s.not(isPublic)]);
 }
 
-/** The condition that a vote counts. A copied vote counts only while the idea of the original vote is merged. */
+/**
+ * The condition that a vote counts. A merge copies votes from the source to the target. A copied vote counts only while
+ * the source is merged into the target.
+ */
 export function countsAsVote(vote: string, accountId: Expression<number>): Expression<boolean> {
   const [carriedFrom, ideaId] = [sql.ref(`${vote}.carried_from_id`), sql.ref(`${vote}.idea_id`)];
   return sql<boolean>`(${carriedFrom} is null or exists (
@@ -110,7 +113,10 @@ const selectIdeas = query(
       .where(i => i('i.id', '=', i.fn.any($.ideaIds))),
 );
 
-/** Reads ideas in the given order. The calling operation has locked or created the ideas, so all of them exist. */
+/**
+ * Reads ideas in the order of the given ids. The calling operation has locked or created the ideas, so all of them
+ * exist.
+ */
 export async function requireIdeas(op: WriteOperation, ideaIds: readonly number[]): Promise<IdeaView[]> {
   const { accountId, voterId } = op.actor;
   const rows = await op.query(selectIdeas, { accountId, voterId, ideaIds });

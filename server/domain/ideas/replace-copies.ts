@@ -21,7 +21,7 @@ const selectTexts = query('select_texts_of_idea', (db, $: Arguments<OneIdea>) =>
     .where(i => i.and({ account_id: $.accountId, id: $.ideaId })),
 );
 
-/** Selects the events of an idea and of the ideas that were merged into it, but not the event of the deletion. */
+/** Selects the events of an idea and of the ideas that were merged into it, but no event of the type `idea.deleted`. */
 const selectEvents = query(
   'select_events_about_idea',
   (db, $: Arguments<OneIdea & { after: string; limit: number }>) =>
@@ -46,9 +46,9 @@ const selectEvents = query(
 );
 
 /**
- * Replaces the texts of an edited or deleted idea in its copies: in events and in stored responses. Pages, mails, chat
- * messages, extensions and webhooks read an event when they show or send it, so they then use the new texts. A job
- * calls this function after the change, because an idea can have very many events.
+ * Replaces the texts of an edited or deleted idea wherever they were copied: in events and in stored responses. Pages,
+ * mails, chat messages, extensions and webhooks read an event only when they show or send it. So they then use the new
+ * texts. A job calls this function after the change, because an idea can have very many events.
  */
 export async function replaceCopiesOfIdea(database: Database, { accountId, ideaId }: OneIdea): Promise<void> {
   const [texts] = await database.query(selectTexts, { accountId, ideaId });
@@ -65,7 +65,10 @@ export async function replaceCopiesOfIdea(database: Database, { accountId, ideaI
   await rewriteAnswers(database, { first: accountId, last: accountId }, answers);
 }
 
-/** Replaces the texts of an idea in a JSON document. It recognizes an idea by the fields id, title and body. */
+/**
+ * Replaces the texts of an idea in a JSON document. An object counts as the idea if it has the fields id, title and
+ * body.
+ */
 function withTexts(json: string, ideaId: number, texts: { title: string; body: string }): string {
   return JSON.stringify(
     JSON.parse(json, (_key, value) =>

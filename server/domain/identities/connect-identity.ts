@@ -13,9 +13,9 @@ export interface Connection extends OneIdentity {
 }
 
 /**
- * Connects an external identity to an existing user, who has confirmed the connection in an ordinary session. From now
- * on, a sign-in with the identity signs in this user, in the account of the identity. The user becomes a member if the
- * account lets the user join.
+ * Connects an external identity to an existing user, who has confirmed the connection in an ordinary session. After
+ * that, a sign-in with the identity signs in this user, in the account of the identity. The user becomes a member if
+ * the account lets the user join.
  */
 export async function connectIdentity(
   admin: Administration,

@@ -7,7 +7,7 @@ import { isBlocked } from '../members/authority.ts';
 /** The fields that identify an external identity. */
 export interface OneIdentity {
   accountId: number;
-  /** The provider of the identity. Null for an identity in the application that embeds the account's boards. */
+  /** The provider of the identity. Null if the identity comes from the application that embeds the account's boards. */
   providerId: number | null;
   /** The id of the person at the provider. It never changes. */
   subject: string;
@@ -27,7 +27,7 @@ const selectIdentity = query('select_identity', (db, $: Arguments<OneIdentity>) 
     ])
     .where('i.account_id', '=', $.accountId)
     .where('i.subject', '=', $.subject)
-    // The unique index of the table has the same expression, so PostgreSQL uses the index.
+    // This expression is the same as in the unique index of the table, so that PostgreSQL uses the index.
     .where(i => i(i.fn.coalesce('i.provider_id', i.lit(0)), '=', i.fn.coalesce($.providerId, i.lit(0)))),
 );
 

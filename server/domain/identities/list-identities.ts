@@ -2,7 +2,10 @@ import type { Queryable } from '../../database/database.ts';
 import { type Arguments, query, type RowOf } from '../../database/query.ts';
 import { isBlocked } from '../members/authority.ts';
 
-/** An external identity of a user. The provider is null for the application that embeds the account's boards. */
+/**
+ * An external identity of a user. `provider` is null if the identity comes from the application that embeds the
+ * account's boards.
+ */
 export type OwnIdentity = RowOf<typeof selectOwn>;
 
 /** Searches all accounts, because a user may have external identities of several accounts. */
@@ -24,8 +27,8 @@ export function listOwnIdentities(db: Queryable, userId: number): Promise<OwnIde
 }
 
 /**
- * Selects the providers that a user needs to reach their accounts: the providers of accounts that require a sign-in
- * with a provider. Searches all accounts, because the user may be a member of several accounts.
+ * Selects the providers that a user needs to reach all of their accounts. These are the providers of accounts that
+ * require a sign-in with a provider. Searches all accounts, because the user may be a member of several accounts.
  */
 const selectRequired = query('select_required_providers', (db, $: Arguments<{ userId: number }>) =>
   db

@@ -6,19 +6,21 @@ const ending = '@identity.invalid';
 
 /**
  * Makes an internal e-mail address for a user who can sign in only with an external identity. The user does not get the
- * address that the provider reports, because this address may belong to another user, and only one account trusts the
- * provider.
+ * address that the provider reports. This address may belong to another user, and only one account trusts the provider.
  */
 export function makeReplacementAddress(): string {
   return randomUUID() + ending;
 }
 
-/** Whether a user has an e-mail address of their own. A user without one signs in only with an external identity. */
+/**
+ * Whether a user has an e-mail address of their own, and not only an internal replacement address. A user with a
+ * replacement address can sign in only with an external identity.
+ */
 export function hasOwnAddress({ email }: { email: string }): boolean {
   return !email.endsWith(ending);
 }
 
-/** The SQL condition that a user has no e-mail address of their own. */
+/** The SQL condition that a user has only an internal replacement address. */
 export function hasReplacementAddress(email: Expression<string | null>) {
   return expressionBuilder()(email, 'like', `%${ending}`);
 }

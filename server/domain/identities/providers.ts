@@ -52,8 +52,8 @@ export async function createProvider(
 }
 
 /**
- * Changes a provider, but never its issuer. External identities are ids of people at the issuer. With another issuer,
- * an admin could sign in as the users of these identities.
+ * Changes a provider, but never its issuer. Each external identity contains the id of a person at the issuer. An admin
+ * who could enter another issuer could sign in as the users of these identities.
  */
 export async function updateProvider(
   admin: Administration,
@@ -156,7 +156,7 @@ export async function describeConnection(db: Queryable, identity: { accountId: n
   return described && (described.provider === null) === (providerId === null) ? described : undefined;
 }
 
-/** Selects the providers of an account, for the sign-in buttons on a page. */
+/** A provider for which a page shows a sign-in button. */
 export type ProviderButton = RowOf<typeof selectButtons>;
 
 const selectButtons = query('select_provider_buttons', (db, $: Arguments<{ accountId: number }>) =>
@@ -168,8 +168,9 @@ export function listProviderButtons(db: Queryable, accountId: number): Promise<P
 }
 
 /**
- * Returns the issuer in its usual form, because people also paste the URL of the provider's metadata. The issuer must
- * have HTTPS, because the server sends the client secret to the issuer. A provider on the same machine may have HTTP.
+ * Returns the issuer's URL without the path of the metadata, because people also paste the URL of the provider's
+ * metadata. The URL must use HTTPS, because the server sends the client secret to the issuer. Only a provider on the
+ * same machine may use HTTP.
  */
 export function checkIssuer(value: string, guard: AddressGuard): string {
   const issuer = value.trim().replace(/\/\.well-known\/openid-configuration$/, '');

@@ -19,7 +19,7 @@ export interface AssertedIdentity extends OneIdentity {
   isAddressVerified: boolean;
   /** The name of a new user. */
   name: string;
-  /** Whether the person may join the account even if the account's own setting does not let them. */
+  /** Whether the person may join the account even if the account's own setting does not allow it. */
   isAdmitted: boolean;
 }
 
@@ -32,8 +32,8 @@ export type IdentityRefusal = 'unverified_address' | 'may_not_join' | 'blocked';
 
 /**
  * - A started session, or a challenge for a user with a second factor. The session reaches only the account.
- * - mustConfirm: an existing user has the address. Nobody is signed in. The identity signs in as this user only after
- *   connectIdentity, which the user runs in an ordinary session.
+ * - mustConfirm: an existing user has the address, so nobody is signed in. The identity can sign in as this user only
+ *   after the user has connected the identity in an ordinary session (see connectIdentity).
  */
 export type IdentitySignIn =
   | ({ userId: number; identityId: number } & StartedSession)
@@ -55,8 +55,8 @@ const updateIdentity = query(
  * user who can sign in only with this identity. A person who is not a member becomes a member if the account lets them
  * join.
  *
- * Call this in a transaction. Of several parallel calls for a new person, the first creates the user. The others wait
- * for the lock of the account, and then sign in the same user.
+ * Call this function in a transaction. If several calls for the same new person run at the same time, only the first
+ * creates the user. The other calls wait for the lock of the account, and then sign in the same user.
  */
 export async function signInWithIdentity(
   adminAs: (actor: AuditActor) => Administration,
@@ -68,7 +68,7 @@ export async function signInWithIdentity(
   const address = asserted.isAddressVerified ? asserted.address : null;
   let known = await findIdentity(server, asserted);
   if (!known?.is_member) {
-    // Locks the account before the user, in the same order as all changes of members, to prevent deadlocks.
+    // Locks the account before the user. All changes of members take the locks in this order, which prevents deadlocks.
     await lockAccount(server, accountId);
     known = await findIdentity(server, asserted);
   }

@@ -56,8 +56,8 @@ async function join(admin: Administration, { id, account_id, role }: FollowedInv
 
 /**
  * Deletes the invitation, so that its link works only once. The function first locks the account, like every change of
- * members. Then it locks the given user, whose address must be the invited address. An erasure also locks the user
- * before it deletes the invitation.
+ * members. Then it locks the given user, whose address must be the invited address. The erasure of a user also locks
+ * the user before it deletes the user's invitations.
  */
 async function takeInvitation(
   admin: Administration,

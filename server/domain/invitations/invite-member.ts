@@ -52,7 +52,8 @@ export async function inviteMember(
 
   const secret = isMailed ? undefined : makeSecret();
   const expiresAt = new Date(admin.now.getTime() + invitationDays * 86_400_000);
-  // An index for the previous version of the server requires lower(email) to be unique within the account.
+  // An index for the previous version of the server requires lower(email) to be unique within the account. So an
+  // invitation with another canonical address but the same lower(email) must be deleted first.
   await admin.db
     .deleteFrom('invitations')
     .where('account_id', '=', accountId)
@@ -74,8 +75,8 @@ export async function inviteMember(
     .onConflict(conflict => conflict.columns(['canonical_email', 'account_id']).doUpdateSet(fields))
     .returning('id')
     .executeTakeFirstOrThrow();
-  // The canonical form must be written again after the upsert, because a trigger for the previous version may clear it
-  // when the address changes.
+  // Writes canonical_email again after the upsert. If the upsert changed the address, a trigger for the previous
+  // version of the server may have cleared canonical_email.
   await admin.em.nativeUpdate(Invitation, { id, accountId }, { canonicalEmail });
   if (isMailed) {
     await addJob(admin, {

@@ -58,7 +58,8 @@ export async function makeInvitationLink(
 }
 
 /**
- * Stores the outcome of a mail. Changes nothing if the invitation has a new link, because that link has its own mail.
+ * Stores whether an invitation mail was sent. Changes nothing if the invitation has a new link, because a later mail
+ * contains the new link.
  */
 const updateDelivery = query(
   'update_invitation_delivery',

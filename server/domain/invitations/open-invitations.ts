@@ -8,12 +8,12 @@ import { type Administration, AdministrationError } from '../administration.ts';
 import { activeMemberships, lockMembers, mayManageIn } from '../members/authority.ts';
 
 /**
- * The condition that an invitation i of an account is open. The invitation has not expired, and the e-mail address has
- * a canonical form. The account is not being erased. The inviter may still give the role, and no user who is blocked in
- * the account has the address.
+ * The condition that an invitation of an account is open. The SQL alias of the invitation is `i`. The invitation has
+ * not expired, and the e-mail address has a canonical form. The account is not being erased. The inviter still has the
+ * right to give the invitation's role. No user who is blocked in the account has the address.
  *
- * Every query that finds invitations checks this condition, so blocking or removing a user need not change any
- * invitation.
+ * Every query that finds invitations checks this condition. So when a user is blocked or removed, no invitation has to
+ * change.
  */
 export function isOpenInvitation(
   i: ExpressionBuilder<Tables & { i: Tables['invitations'] }, 'i'>,
@@ -78,7 +78,7 @@ export function requireInvitation(
     .executeTakeFirstOrThrow(() => new AdministrationError('not_found', t('refusals.invitation.unknown')));
 }
 
-/** Revokes an invitation. The acting user needs a role that may also send this invitation. */
+/** Revokes an invitation. The acting user needs a role that also allows the user to send such an invitation. */
 export async function revokeInvitation(admin: Administration, accountId: number, invitationId: number): Promise<void> {
   const authority = await lockMembers(admin, accountId);
   const { email, role } = await requireInvitation(admin, accountId, invitationId);
@@ -87,7 +87,7 @@ export async function revokeInvitation(admin: Administration, accountId: number,
   admin.audit.record('invitation.revoked', { account_id: accountId, invitation_id: invitationId, email, role });
 }
 
-/** user_id is the id of the user who has the invited e-mail address, or null if no user has it. */
+/** `user_id` is the id of the user who has the invited e-mail address, or null if no user has the address. */
 export type FollowedInvitation = RowOf<typeof selectInvitation>;
 
 /** Searches all accounts, because the link does not name the account. */
@@ -120,7 +120,8 @@ const selectInvitation = query('select_followed_invitation', (db, $: Arguments<{
  * Reads an invitation by the hash of the token in its link. Returns undefined if the invitation does not exist or is
  * not open (see isOpenInvitation).
  *
- * The result may reveal whether a user has the invited e-mail address, because the link is only for its owner.
+ * The result may reveal whether a user has the invited e-mail address, because only the owner of the address should
+ * have the link.
  */
 export async function readInvitation(
   db: Queryable,

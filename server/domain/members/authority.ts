@@ -20,7 +20,7 @@ export function isBlocked(accountId: Expression<number>, userId: Expression<numb
   );
 }
 
-/** Selects the memberships m of an account, except those of blocked users. A blocked member has no rights. */
+/** Selects the memberships of an account, except those of blocked users, who have no rights. The SQL alias is `m`. */
 export function activeMemberships(db: Kysely<Tables>, accountId: Expression<number>) {
   return db
     .selectFrom('memberships as m')
@@ -44,8 +44,8 @@ export async function readActiveRole(db: Queryable, user: UserInAccount): Promis
 }
 
 /**
- * Locks the members of an account, then reads the acting user's rights to manage roles. Before the lock, another
- * transaction could still change these rights. The operator of the server, and the server itself, may manage all roles.
+ * Locks the members of an account, and then reads the acting user's right to manage roles. Without the lock, another
+ * transaction could still change this right. The operator of the server, and the server itself, may manage all roles.
  */
 export async function lockMembers(admin: Administration, accountId: number): Promise<Authority> {
   await lockAccount(admin, accountId);

@@ -69,8 +69,8 @@ export async function removeMember(
 }
 
 /**
- * Removes the picture of a member, in all accounts of the member. The acting user needs the right to change the
- * member's role. The audit entry names the account of the admin who removes the picture.
+ * Removes the picture of a member. The picture disappears in all accounts of the member. The acting user needs the
+ * right to change the member's role. The audit entry contains the account in which the acting user has this right.
  */
 export async function removePicture(admin: Administration, member: UserInAccount): Promise<void> {
   const authority = await lockMembers(admin, member.accountId);
@@ -79,7 +79,7 @@ export async function removePicture(admin: Administration, member: UserInAccount
   await setPicture(admin, member.userId, null, { account_id: member.accountId });
 }
 
-/** The error messages for a user who is being erased and would become a member or an owner. */
+/** The error messages for a change that would make a user a member or an owner while the user is being erased. */
 export function userInErasure() {
   return {
     memberships_user_stays: t('refusals.user.in_erasure'),

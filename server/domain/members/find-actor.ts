@@ -42,8 +42,8 @@ const selectBySlug = query('select_member_by_slug', (db, $: Arguments<PersonInAc
 type BoardOrIdea = { slug: string } | { ideaId: number };
 
 /**
- * Finds the actor for a member of a board's account. The board is given by its slug or by one of its ideas. Returns
- * undefined if the account has no such board or idea, or if the person is blocked or not a member.
+ * Finds the actor for a member of a board's account. The board is given by its slug or by the id of one of its ideas.
+ * Returns undefined if no board of the account matches, or if the person is blocked or is not a member.
  */
 export async function findMember(
   db: Queryable,

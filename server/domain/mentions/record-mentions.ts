@@ -3,7 +3,10 @@ import { type Arguments, query } from '../../database/query.ts';
 import type { ReadOperation, WriteOperation } from '../operation.ts';
 import { findMentions } from './find-mentions.ts';
 
-/** Selects the body of an idea (commentId is null), or a comment. */
+/**
+ * Identifies a text of an idea. If `commentId` is null, the text is the idea's body. Otherwise it is the body of this
+ * comment.
+ */
 interface TextOfIdea {
   ideaId: number;
   commentId: number | null;
@@ -48,8 +51,8 @@ const removeOthers = query(
 );
 
 /**
- * Stores the members that a new text mentions, except the text's author. The event that reports the text notifies these
- * members. For a text without @, runs no SQL statement.
+ * Stores the members that a new text mentions, except the text's author. When the server processes the event of the new
+ * text, it notifies these members. For a text without @, this function runs no SQL statement.
  */
 export async function recordMentions(op: WriteOperation, text: TextOfIdea, body: string): Promise<void> {
   const mentions = body.includes('@') ? await findOthers(op, op.actor.userId, body) : [];
@@ -96,8 +99,9 @@ const selectMentions = query(
 );
 
 /**
- * Returns a function that takes the id of one of the given comments, or null for the body of the idea. It returns the
- * names that this text mentions. The caller has checked that the reader may see the idea.
+ * Reads the names that the texts of an idea mention. Returns a function that takes the id of one of the given comments,
+ * or null for the body of the idea. The function returns the names that this text mentions. The caller has checked that
+ * the reader may see the idea.
  */
 export async function readMentions(
   op: ReadOperation,

@@ -2,12 +2,15 @@ import { type Arguments, query, type RowOf } from '../../database/query.ts';
 import type { ReadOperation } from '../operation.ts';
 import { cutPage, type Page, type Place } from '../pagination.ts';
 
-/** An idea that was merged into another. Its score does not include the votes of that other idea. */
+/**
+ * A source idea that was merged into a target idea. The score is the source's own score, without the votes on the
+ * target.
+ */
 export type MergedIdea = RowOf<typeof selectMergedIdeas>;
 
 /**
- * The name of the sort order of merged ideas in cursors. Merged ideas are sorted by the id of the merge, because later
- * merges have larger ids.
+ * The name that cursors contain for the sort order of merged ideas. Merged ideas are sorted by the id of the merge,
+ * because later merges have larger ids.
  */
 export const mergedSort = 'merged';
 

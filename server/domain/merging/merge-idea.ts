@@ -43,8 +43,8 @@ const batchSize = 1_000;
 
 /**
  * Copies the votes of a large idea to its target before the merge locks both ideas. Each batch is copied in its own
- * transaction. The copies count only after the merge (see copy_votes). For an invalid merge nothing is copied, and
- * mergeIdea rejects the merge.
+ * transaction. The copies count only after the merge (see copy_votes). If the merge is invalid, this function copies
+ * nothing, and mergeIdea rejects the merge later.
  */
 export async function copyVotesAhead(op: ReadOperation, sourceId: number, targetId: number): Promise<void> {
   const { accountId, boardId } = op.actor;
@@ -76,10 +76,10 @@ export const callBeginMerge = sql(
 
 /**
  * Merges an idea, the source, into another idea, the target (specification: Idea actions, rule 4). The source keeps its
- * votes. The target gets a copy of each vote whose voter did not vote on the target. So an unmerge can undo exactly the
- * effect of the merge.
+ * votes. The target gets a copy of each vote whose voter did not vote on the target. An unmerge can undo exactly the
+ * effect of the merge, because the votes on the source never changed.
  *
- * Call copyVotesAhead first, because it copies most votes before mergeIdea locks the ideas.
+ * Call copyVotesAhead first. It copies most votes before mergeIdea locks the ideas.
  */
 export async function mergeIdea(op: WriteOperation, sourceId: number, targetId: number): Promise<MergeView> {
   const [source, target] = await lockIdeas(op, sourceId === targetId ? [sourceId] : [sourceId, targetId]);
@@ -96,7 +96,7 @@ export async function mergeIdea(op: WriteOperation, sourceId: number, targetId: 
   return requirePair(op, sourceId, targetId);
 }
 
-/** Selects an idea, the target into which it is merged, the target of that target, and so on. */
+/** Selects an idea, the target into which the idea is merged, the target of that target, and so on. */
 const selectChain = query(
   'select_merge_chain',
   (db, $: Arguments<{ accountId: number; boardId: number; ideaId: number }>) =>
@@ -116,7 +116,7 @@ const selectChain = query(
       )
       .selectFrom('chain')
       .select('chain.id')
-      // Kysely cannot infer the type of a recursive query.
+      // Kysely cannot infer the type of the rows of a recursive query.
       .$castTo<{ id: number }>(),
 );
 
@@ -146,8 +146,8 @@ async function requirePair(op: WriteOperation, ideaId: number, targetId: number)
 
 /**
  * Locks an idea and the chain of its merge targets, because the tally of each target includes the idea's votes. Returns
- * the id of the idea's direct target. Throws ChainGrewError if another transaction extended the chain before it was
- * locked.
+ * the id of the idea's direct target. Throws ChainGrewError if another transaction extended the chain before this
+ * function had locked it.
  */
 async function lockChain(op: WriteOperation, ideaId: number): Promise<number | null> {
   const { accountId, boardId } = op.actor;

@@ -13,7 +13,8 @@ interface MergePreview {
 }
 
 /**
- * voted_on_both is the number of voters who voted on both ideas. For these voters, only the vote on the target counts.
+ * `voted_on_both` is the number of voters who voted on both ideas. For these voters, only the vote on the target
+ * counts.
  */
 type CombinedTally = RowOf<typeof selectCombinedTally>;
 
@@ -63,7 +64,8 @@ function countOf(condition: Expression<SqlBool>) {
 }
 
 /**
- * Computes the tally after a merge, without changes. Throws if the ideas cannot be merged, but works on a frozen board.
+ * Computes the tally that the target would have after a merge. Changes nothing. Throws if the ideas cannot be merged. A
+ * frozen board is no reason to throw, although ideas on it cannot be merged.
  */
 export async function previewMerge(op: ReadOperation, sourceId: number, targetId: number): Promise<MergePreview> {
   if (sourceId === targetId) throw new DomainError('merge_into_self');

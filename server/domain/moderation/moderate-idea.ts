@@ -12,7 +12,7 @@ export async function approveIdea(admin: Administration, accountId: number, idea
   return true;
 }
 
-/** The maximum length of the reason for a rejection. A comment has the same maximum length. */
+/** The maximum length of the reason for a rejection. The maximum length of a comment is the same. */
 const maxReasonLength = 500;
 
 /** Rejects a pending idea with a reason for its author. Returns false if the idea is already rejected. */

@@ -49,15 +49,16 @@ export async function followIdea(admin: Administration, accountId: number, { ide
 }
 
 /**
- * Makes a user unfollow an idea. With `accountId`, the idea must belong to this account. Returns false if the user did
- * not follow the idea.
+ * Makes a user unfollow an idea. Returns false if the user did not follow the idea. If `accountId` is not null, the
+ * function also returns false for an idea of another account.
  */
 export async function unfollowIdea(
   admin: Administration,
   { ideaId, userId }: Following,
   accountId: number | null = null,
 ): Promise<boolean> {
-  // Searches all accounts, because an unsubscribe link contains only the user and the idea.
+  // Without `accountId`, this statement searches all accounts, because an unsubscribe link contains only the user and
+  // the idea.
   const ended = await admin.db
     .deleteFrom('followers')
     .where(follower => follower.and({ idea_id: ideaId, user_id: userId }))
@@ -102,10 +103,10 @@ export async function listFollowers(admin: Administration, accountId: number, id
 }
 
 /**
- * Lists the ideas of some accounts that a user follows, the newest idea first. Give the accounts that the session
- * reaches: the user may not see the titles of ideas of other accounts.
+ * Lists the ideas that a user follows in the given accounts, the newest idea first. The caller passes only accounts
+ * that the session reaches, because the user may not see the titles of ideas of other accounts.
  *
- * The query selects the rows of the page before it joins the other tables. Otherwise PostgreSQL reads all followed
+ * The query selects the rows of the page before it joins the other tables. Otherwise PostgreSQL would read all followed
  * ideas for a page of 26 rows.
  */
 export function listFollowedIdeas(

@@ -2,8 +2,9 @@ import { sql } from 'kysely';
 import { mentionerInEvent, mentioningTextInEvent, textInEvent } from '../events/recorded-event.ts';
 
 /**
- * Selects the content of a notification n with its event e and its webhook endpoint w. Titles and names are as they were
- * at the time of the event. The body of an idea is cut off after maxLength characters.
+ * Selects the content of a notification. The SQL aliases are `n` for the notification, `e` for its event and `w` for
+ * its webhook endpoint. Titles and names are as they were at the time of the event. The body of an idea is cut off
+ * after maxLength characters.
  */
 export function contentOfNotification(maxLength: number) {
   return [

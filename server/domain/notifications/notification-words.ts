@@ -36,15 +36,18 @@ export interface NotificationSubject {
   actor: string | null;
   status_label: string | null;
   /**
-   * The comment, the official reply with a status, the text with a mention, the body of a pending idea, the reason for a
-   * rejection or a deletion, or the reason why a webhook was disabled.
+   * The text that the notification quotes. Depending on the kind, this is a comment, an official reply, the text that
+   * mentions the user, or the body of a pending idea. It can also be the reason for a rejection, a deletion or a
+   * disabled webhook.
    */
   detail: string | null;
   /** The URL of the disabled webhook. */
   endpoint_url: string | null;
 }
 
-/** The names of the texts for the kinds of notifications. */
+/**
+ * The parts of message keys that name the texts of a notification, for example `mails.notification.mentioned.subject`.
+ */
 type TextKind =
   | 'status_changed'
   | 'status_changed_with_reply'
@@ -75,8 +78,8 @@ const maxNameLength = 100;
 const maxUrlLength = 300;
 
 /**
- * Writes the texts of a notification for mails and pages, in the reader's language. Texts by users are put on one line,
- * except the quoted text.
+ * Writes the texts of a notification for mails and pages, in the reader's language. Texts of users lose their line
+ * breaks, except for the quoted text.
  */
 export function wordsOf(about: NotificationSubject): Words {
   const names = {

@@ -19,8 +19,8 @@ interface NotificationFilter {
 }
 
 /**
- * The notifications of a user in all accounts. If everyone can read the idea now, public_board is the slug of its public
- * board.
+ * Selects the notifications of a user in all accounts. If everyone can read the notification's idea now, `public_board`
+ * is the slug of the public board of this idea.
  */
 function notificationsOf({ db }: QueryBuilding, userId: number) {
   return db
@@ -85,8 +85,9 @@ export function listNotifications(
 }
 
 /**
- * Marks notifications as read: the given ones, all up to an id, or all. If an account is given, marks only
- * notifications of this account. Returns how many of the marked notifications were unread.
+ * Marks notifications as read: the notifications with the given ids, all notifications up to an id, or all
+ * notifications. If an account is given, marks only notifications of this account. Returns how many of the marked
+ * notifications were unread.
  */
 export async function markRead(
   admin: Administration,

@@ -4,8 +4,8 @@ import type { Config } from '../../config.ts';
 export interface Subscription {
   userId: number;
   /**
-   * The subscription that the token ends: the following of one idea, all notification mails, or the notifications of
-   * mentions.
+   * The subscription that the token ends. An id means that the user unfollows this idea, `all` ends all notification
+   * mails, and `mentions` ends the notifications of mentions.
    */
   ideaId: number | 'all' | 'mentions';
 }

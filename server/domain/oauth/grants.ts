@@ -28,9 +28,8 @@ const redemptionMs = 5 * 60_000;
 
 /**
  * Stores the OAuth grant and its API token (specification: Token; Authentication, 9). The token is created under the
- * same conditions as other tokens of the account.
- *
- * The same transaction answers the authorization request. A request can be answered only once.
+ * same conditions as other tokens of the account. The same transaction answers the authorization request. Each
+ * authorization request can be answered only once.
  */
 export async function giveConsent(
   admin: Administration,

@@ -62,7 +62,9 @@ export async function storeRecord(db: Queryable, { id, ...record }: NewRecord & 
   await db.query(insertRecord, { ...record, ...noGrant, idHash: hashOfId(id) });
 }
 
-/** Searches all accounts, because the caller does not know the account. The row of the grant names it. */
+/**
+ * Searches all accounts, because the caller does not know the account. The row of the grant contains the account's id.
+ */
 const lockGrant = query('lock_oauth_grant', (db, $: Arguments<{ idHash: Buffer; now: Date }>) =>
   db
     .selectFrom('oauth_records as g')
@@ -103,10 +105,10 @@ export interface RecordUnderGrant extends NewRecord {
  * the grant has ended.
  *
  * The function locks the grant and the API token of the grant. So it stores nothing after the grant has ended or the
- * user was removed. Two requests that redeem tokens of one grant run one after the other.
+ * user was removed. Two requests that redeem tokens of the same grant run one after the other.
  *
- * From now on, the grant and its API token last at least as long as this record, and the client lasts until
- * clientKeptUntil. So only a grant or client that nobody uses expires.
+ * The function extends the life of the grant and its API token to at least that of the new record. It extends the life
+ * of the client to at least clientKeptUntil. So only grants and clients that nobody uses expire.
  */
 export async function storeUnderGrant(
   db: Queryable,
@@ -130,7 +132,9 @@ interface RecordKey {
   idHash: Buffer;
 }
 
-/** Searches all accounts, because the caller does not know the account. The row of the record names it. */
+/**
+ * Searches all accounts, because the caller does not know the account. The row of the record contains the account's id.
+ */
 const selectRecord = query('find_oauth_record', (db, $: Arguments<RecordKey & { now: Date }>) =>
   db
     .selectFrom('oauth_records as r')
@@ -180,11 +184,10 @@ export async function consumeRecord(db: Queryable, model: string, id: string, no
 }
 
 /**
- * Selects the state of a refresh token that a client redeems again. is_in_leeway is true if the token was redeemed a
- * moment ago and no refresh token issued for it has been redeemed. issued_count is the number of refresh tokens issued
- * for it.
- *
- * The query uses the index on grant_id. A grant has few records, so parent_hash needs no index.
+ * Selects the state of a refresh token that a client redeems again. `is_in_leeway` is true if the token was redeemed a
+ * moment ago and the client has not redeemed any refresh token that was issued for it. `issued_count` is the number of
+ * refresh tokens that were issued for it. The query uses the index on grant_id. A grant has few records, so parent_hash
+ * needs no index.
  */
 const selectRepetition = query('judge_oauth_repetition', (db, $: Arguments<{ idHash: Buffer; redeemedAfter: Date }>) =>
   db
@@ -202,7 +205,10 @@ const selectRepetition = query('judge_oauth_repetition', (db, $: Arguments<{ idH
 
 export type Repetition = RowOf<typeof selectRepetition>;
 
-/** Returns undefined if the refresh token was deleted, for example after it expired. */
+/**
+ * Returns the state of a refresh token that a client redeems again. Returns undefined if the refresh token was deleted,
+ * for example after it expired.
+ */
 export async function judgeRepetition(db: Queryable, id: string, redeemedAfter: Date): Promise<Repetition | undefined> {
   const [repetition] = await db.query(selectRepetition, { idHash: hashOfId(id), redeemedAfter });
   return repetition;
@@ -216,8 +222,8 @@ const deleteRecord = query('delete_oauth_record', (db, $: Arguments<RecordKey>) 
 );
 
 /**
- * Returns whether the record existed. If two requests call this function at the same time, it returns true only to the
- * first.
+ * Deletes a record. Returns true if the record existed. If two requests call this function at the same time, it returns
+ * true only to the first.
  */
 export async function removeRecord(db: Queryable, model: string, id: string): Promise<boolean> {
   return (await db.query(deleteRecord, { model, idHash: hashOfId(id) })).length > 0;

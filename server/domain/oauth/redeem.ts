@@ -14,8 +14,8 @@ type RedemptionRefusal =
    */
   | 'refused'
   /**
-   * The refresh token was redeemed again too late, or after one of the tokens issued for it was redeemed. Somebody may
-   * have stolen it.
+   * The refresh token was redeemed again too late, or after the client had redeemed a refresh token that was issued for
+   * it. Somebody may have stolen the refresh token.
    */
   | 'reused'
   /** The server has already issued maxSiblings refresh tokens for the redeemed refresh token. */
@@ -38,8 +38,8 @@ export class RedemptionError extends Error {
 const leewayMs = 60_000;
 
 /**
- * The maximum number of refresh tokens that may be issued for one refresh token: several times the parallel calls of
- * the busiest client. Without a maximum, a client could store any number of tokens.
+ * The maximum number of refresh tokens that may be issued for one refresh token. This number is several times the
+ * number of parallel calls of the busiest client. Without a maximum, a client could store any number of tokens.
  */
 const maxSiblings = 32;
 
@@ -47,8 +47,8 @@ const maxSiblings = 32;
  * Stores the issued tokens and marks the code or refresh token as redeemed, in one transaction. If the request fails
  * halfway, the client can repeat the request.
  *
- * The tokens are stored first, because storing locks the grant. So redemptions under one grant wait for each other, and
- * ending the grant waits for them.
+ * The function stores the tokens first, because storing a token also locks the grant. So two redemptions under the same
+ * grant run one after the other. A request that ends the grant waits until the redemption is complete.
  */
 export async function redeem(db: Queryable, { redeemed, issued }: Redemption, now: Date): Promise<void> {
   const parentId = redeemed.find(({ model }) => model === refreshToken)?.id ?? null;

@@ -23,9 +23,9 @@ sharp.concurrency(1);
 sharp.cache(false);
 
 /**
- * Converts an uploaded picture to a small square. The new file contains only the pixels, without metadata such as the
- * place of a photo. Throws `invalid` for a file that cannot be converted, such as a file that is no JPEG, PNG or WebP
- * picture.
+ * Converts an uploaded picture to a small square. The new file contains only the pixels, and no metadata, such as the
+ * place where a photo was taken. Throws `invalid` for a file that cannot be converted, such as a file that is not a
+ * JPEG, PNG or WebP picture.
  */
 export async function convertPicture(file: Buffer): Promise<Buffer> {
   try {
@@ -44,9 +44,9 @@ export async function convertPicture(file: Buffer): Promise<Buffer> {
 const pathOf = (key: string) => `/pictures/${key}.webp`;
 
 /**
- * Sets or removes the picture of a user. The content comes from convertPicture. Throws `conflict` for a user who is
- * being erased, because the picture would still exist after the erasure. `place` is the account of the admin who removes
- * the picture of a member.
+ * Sets or removes the picture of a user. `content` is a result of convertPicture, or null to remove the picture. Throws
+ * `conflict` for a user who is being erased, because the picture would still exist after the erasure. If an admin
+ * removes the picture of a member, `place` contains the account of the admin.
  */
 export async function setPicture(
   admin: Administration,
@@ -67,7 +67,9 @@ const selectPicture = query('select_picture', (db, $: Arguments<{ key: string }>
   db.selectFrom('pictures').select('content').where('key', '=', $.key),
 );
 
-/** Returns a WebP file. Undefined for an unknown key and for a picture that was replaced or removed. */
+/**
+ * Returns a picture as a WebP file. Returns undefined if the key is unknown, or if the picture was replaced or removed.
+ */
 export async function readPicture(db: Queryable, key: string): Promise<Uint8Array | undefined> {
   const [picture] = await db.query(selectPicture, { key });
   return picture?.content;

@@ -20,7 +20,9 @@ export function makeRecoveryCodes(): string[] {
   });
 }
 
-/** Returns the characters of a recovery code that a person entered. Undefined if the text cannot be a recovery code. */
+/**
+ * Returns the characters of a recovery code that a person entered, or undefined if the text cannot be a recovery code.
+ */
 export function normalizeRecoveryCode(text: string): string | undefined {
   const characters = text.toLowerCase().replaceAll(/[\s-]/g, '').replaceAll('o', '0').replaceAll(/[il]/g, '1');
   return codeForm.test(characters) ? characters : undefined;

@@ -14,7 +14,7 @@ export interface SecondFactorKeys {
    * in a hidden field. The database stores the secret only after the user has entered a right code.
    */
   sealOffer(userId: number, secret: string, expiresAt: Date): string;
-  /** Returns undefined for an invalid or expired text, and for a text that was made for another user. */
+  /** Returns the secret, or undefined if the text is invalid, has expired or was made for another user. */
   openOffer(userId: number, offer: string, now: Date): string | undefined;
 }
 

@@ -47,7 +47,8 @@ const markSession = query('mark_session_with_second_factor', (db, $: Arguments<{
 
 /**
  * Turns on two-factor sign-in with the secret in the user's app, and returns the recovery codes. The first code of the
- * app proves that the app has the secret. All other sessions of the user end, because they started without a code.
+ * app proves that the app has the secret. All other sessions of the user end, because the user started them without a
+ * code.
  */
 export async function enableSecondFactor(
   admin: Administration,

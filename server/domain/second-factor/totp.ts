@@ -3,7 +3,10 @@ import { Secret, TOTP } from 'otpauth';
 /** The usual parameters of authenticator apps (RFC 6238). Many apps ignore other values. */
 const parameters = { algorithm: 'SHA1', digits: 6, period: 30 };
 
-/** The clock of a phone may be slow or fast by this number of time steps. */
+/**
+ * The server accepts codes of this number of time steps before and after the current step, because a phone's clock may
+ * be slow or fast.
+ */
 const window = 1;
 
 /** RFC 4226 recommends a secret of 160 bits, which is the length of a SHA-1 hash. */
@@ -19,7 +22,7 @@ export function totpUrl(secret: string, { issuer, label }: { issuer: string; lab
   return new TOTP({ ...parameters, issuer, label, secret }).toString();
 }
 
-/** Returns the six digits of a code that a person entered. Undefined if the text cannot be a code of an app. */
+/** Returns the six digits of a code that a person entered, or undefined if the text cannot be a code of an app. */
 export function digitsOf(text: string): string | undefined {
   const digits = text.replaceAll(/\s/g, '');
   return /^\d{6}$/.test(digits) ? digits : undefined;

@@ -32,13 +32,15 @@ const selectSecret = query('select_second_factor', (db, $: Arguments<{ userId: n
   db.selectFrom('second_factors').select('secret').where('user_id', '=', $.userId),
 );
 
-/** Of several parallel requests with codes of the same time step, only the first changes the row. */
+/**
+ * Allows each time step only once. If several requests use the same time step, only the first request changes the row.
+ */
 const takeTimeStep = query('take_time_step', (db, $: Arguments<{ userId: number; secret: Buffer; step: number }>) =>
   db
     .updateTable('second_factors')
     .set({ last_step: $.step })
     .where('user_id', '=', $.userId)
-    // The user may have turned two-factor sign-in off and on again since this function read the secret.
+    // Rejects the code if the user has turned two-factor sign-in off and on again since useTotp read the secret.
     .where('secret', '=', $.secret)
     .where('last_step', '<', $.step)
     .returning('user_id'),

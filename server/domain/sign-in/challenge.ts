@@ -28,7 +28,7 @@ const insertChallenge = query('insert_sign_in_challenge', (db, $: Arguments<NewC
   }),
 );
 
-/** The row of a sign-in that waits for a code. Only the browser with the returned token can continue the sign-in. */
+/** A sign-in that waits for a code. Only the browser that has the token can continue the sign-in. */
 export interface Challenge {
   token: string;
   expiresAt: Date;
@@ -59,7 +59,7 @@ export interface OpenChallenge extends ProvenUser {
   tokenHash: Buffer;
 }
 
-/** Returns the user of a sign-in that waits for a code. Undefined if the sign-in has ended or expired. */
+/** Returns the user of a sign-in that waits for a code, or undefined if the sign-in has ended or expired. */
 export async function readChallenge(db: Queryable, tokenHash: Buffer, now: Date): Promise<OpenChallenge | undefined> {
   const [row] = await db.query(selectChallenge, { tokenHash, now });
   if (!row) return undefined;

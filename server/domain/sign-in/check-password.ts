@@ -10,7 +10,7 @@ export async function checkPassword(password: string, email: string): Promise<vo
   const length = [...password].length;
   if (length < minPasswordLength) throw invalid(t('refusals.password.too_short', { min: minPasswordLength }));
   if (length > maxPasswordLength) throw invalid(t('refusals.password.too_long', { max: maxPasswordLength }));
-  // Refuses a lone surrogate, because argon2 would replace the surrogate and so hash another password.
+  // Rejects a lone surrogate. The hash function argon2 would replace the surrogate, and so would hash another password.
   if (!password.isWellFormed()) throw invalid(t('refusals.password.not_storable'));
   const plain = password.normalize('NFKC').toLowerCase();
   const address = email.normalize('NFKC').toLowerCase();
@@ -23,8 +23,8 @@ export async function checkPassword(password: string, email: string): Promise<vo
 }
 
 /**
- * Whether a password has at most two different characters, or at most two different steps between the codes of
- * neighboring characters, such as `abcdefghijkl` or `012345678901`.
+ * Whether a password is too regular, such as `abcdefghijkl` or `012345678901`. Such a password has at most two
+ * different characters, or at most two different differences between the codes of neighboring characters.
  */
 function hasFewCharactersOrSteps(password: string): boolean {
   const codes = Array.from(password, character => character.codePointAt(0) ?? 0);
@@ -42,7 +42,10 @@ const otherCommon = [
   'qqww1122qqww',
 ];
 
-/** Weak endings of a password, such as a year. A common password with such an ending is hardly harder to guess. */
+/**
+ * A weak ending of a password, such as a year. A common password with a weak ending is hardly harder to guess than
+ * without the ending.
+ */
 const weakEnding = /^(?:.{0,4}|\P{L}{0,6}|(?:qwerty|asdfgh|zxcvb)\p{L}*)$/su;
 
 /**

@@ -54,8 +54,8 @@ interface NewLink {
 }
 
 /**
- * Creates a password link. The returned email is never null: only the placeholder user has no email, and the
- * placeholder may not sign in.
+ * Creates a password link. The returned email is never null. Only the placeholder for erased users has no email, and
+ * nobody may sign in as the placeholder.
  */
 const insertLink = query('insert_password_link', (db, $: Arguments<NewLink>) =>
   db

@@ -30,7 +30,8 @@ export interface Passwords {
   /** Returns the hash as a PHC string of argon2id, which contains the salt and the cost settings. */
   hash(password: string): Promise<string>;
   /**
-   * Compares a password with its stored hash. If there is no stored hash, reports a wrong password after the same time.
+   * Compares a password with its stored hash. If there is no stored hash, the call takes the same time and reports a
+   * wrong password.
    */
   verify(credential: string | undefined, password: string): Promise<Verification>;
 }

@@ -23,14 +23,15 @@ const takeLink = query('take_sign_in_link', (db, $: Arguments<{ tokenHash: Buffe
 
 /**
  * Signs in the owner of the mailbox that received the link, confirms the user's address, and makes the user a member of
- * the link's account. A link to sign up first creates the user, unless a user with the address already exists. The
- * audit log names the server as the creator.
+ * the link's account. If the link is a link to sign up, the function first creates the user, unless a user with the
+ * address already exists. The audit log names the server as the creator of the user.
  *
  * A user with a second factor becomes a member only after they have entered the code of the second factor. The link
- * works only once, even if they enter no code.
+ * works only once, even if the user never enters the code.
  *
  * If two links create a user with the same address at the same time, the second call throws an error that
- * isAddressTaken recognizes. The caller then calls again, and the second link signs in the same user.
+ * isAddressTaken recognizes. The caller then calls again, and the second link signs in the user that the first link
+ * created.
  */
 export async function redeemSignInLink(
   adminAs: (actor: AuditActor) => Administration,
@@ -49,14 +50,16 @@ export async function redeemSignInLink(
   // the sessions.
   const started = await startSession(admin, { id: userId, set_at: null }, terms);
   if (!started) throw expired();
-  // A user with a second factor has not entered a code yet. After the code, the page of the board offers to join.
+  // A user with a second factor does not join here, because the user has not entered a code yet. After the user has
+  // entered the code, the page of the board offers to join.
   if (account && 'token' in started) await joinAccount(admin, { accountId: account.id, userId });
   return { userId, email, next, ...started };
 }
 
 /**
- * Reads a link. Then locks its account and its user, in the same order as other changes of members. Then reads the link
- * again, because another transaction may have changed the account, the user or the link before the locks.
+ * Locks the account and the user of a link, and returns the link. All changes of members take the locks in this order.
+ * The function reads the link before and after it takes the locks. Before that, another transaction may have changed
+ * the account, the user or the link.
  */
 async function lockLink(admin: Administration, token: string): Promise<FollowedLink> {
   const known = await readSignInLink(admin, token, admin.now);
@@ -65,7 +68,7 @@ async function lockLink(admin: Administration, token: string): Promise<FollowedL
   if (known.userId !== undefined) await lockUser(admin, known.userId);
   const link = await readSignInLink(admin, token, admin.now);
   if (!link || (known.userId !== undefined && link.userId !== known.userId)) throw expired();
-  // Between the two reads of the link, another transaction has created a user with this address.
+  // Between the two reads of the link, another transaction created a user with this address, who is not locked yet.
   if (link.userId !== undefined && known.userId === undefined) await lockUser(admin, link.userId);
   return link;
 }

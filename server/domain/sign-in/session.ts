@@ -11,9 +11,9 @@ import { makeBoundSecret, makeSecret } from './secret-text.ts';
 type OfUser = ExpressionBuilder<Tables & { u: Tables['users'] }, 'u'>;
 
 /**
- * The condition that a user u may sign in and stay signed in. The user is not the placeholder and is not being erased.
- * A user who is blocked in an account must also be a member of another account and not be blocked there. Users who
- * requested their deletion may sign in to cancel the deletion.
+ * The condition that a user may sign in and stay signed in. The SQL alias of the user is `u`. The user is not the
+ * placeholder for erased users and is not being erased. A user who is blocked in an account needs a membership in
+ * another account that does not block the user. Users who requested their deletion may sign in to cancel the deletion.
  *
  * The condition checks the user's blocks and memberships in all accounts.
  */
@@ -35,7 +35,7 @@ export function maySignIn(u: OfUser) {
 type PasswordUser = Pick<ProvenUser, 'id' | 'set_at'>;
 
 /**
- * Selects the user if the user may sign in. Selects nothing if the password has changed since the server compared it.
+ * Selects the user if the user may sign in. Selects nothing if the password has changed since the server checked it.
  */
 export function provenUsers(db: Kysely<Tables>, $: Arguments<PasswordUser>) {
   return db
@@ -49,12 +49,13 @@ export function provenUsers(db: Kysely<Tables>, $: Arguments<PasswordUser>) {
 
 export interface SessionTerms {
   now: Date;
-  /** The time when the session ends even if the user is active. */
+  /** The time when the session ends, even if the user is still active. */
   expiresAt: Date;
   /** The hash of the browser's earlier session token. The earlier session ends, because others may know its token. */
   previous: Buffer | undefined;
   /**
-   * The embedding secret that signed the token of the person. The session then opens only the embedded pages of boards.
+   * The id of the embedding secret that signed the person's token. A session with an embedding secret opens only the
+   * embedded pages of boards.
    */
   embeddingSecretId?: number | null;
 }
@@ -68,8 +69,8 @@ const lockUserWithLink = query('lock_user_with_link', (db, $: Arguments<{ id: nu
 );
 
 /**
- * Locks a user before a session starts. Returns false if the password has changed since it was compared, or if the user
- * may not sign in.
+ * Locks a user before a session starts. Returns false if the password has changed since the server checked it, or if
+ * the user may not sign in.
  *
  * A password change and the start of an erasure lock the same rows and end all sessions. So after a password change, no
  * session can start with the old password. Password changes and erasures also end the sign-ins that wait for a code. A
@@ -134,15 +135,15 @@ const deleteAll = query('delete_sessions_of_user', (db, $: Arguments<{ userId: n
 );
 
 /**
- * Ends all sessions of a user, and all sign-ins that wait for a code. The first statement waits for a sign-in that is
- * about to start its session, so that the second statement also ends this session.
+ * Ends all sessions of a user, and all sign-ins that wait for a code. If a sign-in is about to start its session, the
+ * first statement waits for this sign-in. So the second statement also ends the new session.
  */
 export async function endAllSessions(db: Queryable, userId: number): Promise<number> {
   await endChallenges(db, userId);
   return (await db.query(deleteAll, { userId })).length;
 }
 
-/** A page counts the unread notifications only among this many of the user's newest notifications. */
+/** The number of a user's newest notifications among which a page counts the unread notifications. */
 export const newestNotifications = 50;
 
 type OfSession = ExpressionBuilder<Tables & { s: Tables['sessions']; u: Tables['users'] }, 's' | 'u'>;
@@ -151,9 +152,9 @@ type OfSession = ExpressionBuilder<Tables & { s: Tables['sessions']; u: Tables['
  * Reads the user of a session with the accounts that the session reaches. Leaves out accounts that block the user or
  * are being erased. Searches all accounts, because most sessions reach all accounts of the user.
  *
- * A session that began with an external identity of an account reaches only this account. It does not reach the
- * operator's panel or notifications from other accounts. It ends when the identity is removed. A session on embedded
- * boards also ends when its secret is deleted.
+ * A session that began with an external identity of an account reaches only this account. Such a session reaches
+ * neither the operator's panel nor notifications from other accounts. It ends when the identity is removed. A session
+ * on embedded boards also ends when the session's embedding secret is deleted.
  */
 const selectSession = query(
   'select_session',
@@ -211,8 +212,8 @@ function secretOfSession(s: OfSession) {
 }
 
 /**
- * Selects the accounts of the user that the session reaches. If an account requires a sign-in with an external identity
- * of the account, an ordinary session reaches this account only for its owners.
+ * Selects the accounts of the user that the session reaches. An account may require that its members sign in with an
+ * external identity of the account. An ordinary session reaches such an account only if the user is an owner.
  */
 function accountsOfUser(u: OfSession) {
   return u
@@ -248,9 +249,9 @@ function newestNotificationsOf(u: OfSession) {
 }
 
 /**
- * unread_count is the number of unread notifications among the user's newest notifications. The accounts are sorted by
- * name. only_account_id is null for an ordinary session. Otherwise the session began with an external identity of this
- * account, and reaches only this account.
+ * `unread_count` is the number of unread notifications among the user's newest notifications. `accounts` is sorted by
+ * name. `only_account_id` is null for an ordinary session. Otherwise the session began with an external identity of
+ * this account, and reaches only this account.
  */
 export type SignedInUser = Omit<RowOf<typeof selectSession>, 'is_noted'>;
 

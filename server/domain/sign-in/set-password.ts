@@ -33,8 +33,8 @@ export async function redeemPasswordLink(admin: Administration, linkHash: Buffer
 }
 
 /**
- * Stores a password. Every change must increase updated_at. A sign-in compares this time to notice that the password
- * has changed during the sign-in.
+ * Stores a password. Every change of the password must increase updated_at. A sign-in compares this time to notice that
+ * the password has changed during the sign-in.
  */
 const upsertPassword = query('upsert_password', (db, $: Arguments<{ userId: number; credential: string; now: Date }>) =>
   db
@@ -80,14 +80,15 @@ export async function setPassword(admin: Administration, userId: number, credent
   return password.set_at;
 }
 
-/** Locks the user before the password, in the same order as an erasure, to prevent deadlocks. */
+/** Locks the user before the password. An erasure takes the locks in the same order, which prevents deadlocks. */
 const lockPassword = query('lock_own_password', (db, $: Arguments<ProvenUser>) =>
   provenUsers(db, $).forNoKeyUpdate(['u', 'm']),
 );
 
 /**
  * Replaces the password of a user who has entered the current password. All sessions end, because another person may
- * know their tokens. Starts a new session. Of two parallel changes, the second is rejected.
+ * know their tokens. Then a new session starts. If a user changes the password twice at the same time, the second
+ * change is rejected.
  */
 export async function changePassword(
   admin: Administration,

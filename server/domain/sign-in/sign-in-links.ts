@@ -14,7 +14,7 @@ export const signInLinkMinutes = 30;
 /** The payload of the job that mails a link. It contains either user_id or email, and the other field is null. */
 export interface LinkRequest {
   user_id: number | null;
-  /** The address of a person who is no user. */
+  /** The address of a person who is not a user yet. */
   email: string | null;
   /** The path of the page that opens after the sign-in. */
   next: string;
@@ -54,9 +54,9 @@ const leaveMail = query(
 );
 
 /**
- * Queues a mail with a sign-in link, or with a link to sign up. Does the same work for every address, so that neither
- * the response nor its duration reveals whether a user has the address. The worker decides whether to mail a link, and
- * creates the link, so no job contains a link. Returns the user's id for the audit log.
+ * Queues a mail with a sign-in link or a sign-up link. Does the same work for every address, so that neither the
+ * response nor its duration reveals whether a user has the address. The worker later decides whether to mail a link,
+ * and creates the link. So no job contains a link. Returns the user's id for the audit log.
  */
 export async function requestSignInLink(
   db: Queryable,
@@ -157,7 +157,10 @@ export interface FollowedLink {
   hash: Buffer;
   email: string;
   next: string;
-  /** The user who has the e-mail address now. Undefined if no user has it. Then the link lets a new person sign up. */
+  /**
+   * The id of the user who has the e-mail address now. Undefined if no user has it. In this case, the link lets a new
+   * person sign up.
+   */
   userId: number | undefined;
   /** The account that the person joins. Undefined for a sign-in link. */
   account: JoinableAccount | undefined;
@@ -187,9 +190,9 @@ const deleteLinks = query('delete_sign_in_links', (db, $: Arguments<{ userId: nu
 );
 
 /**
- * Deletes a user's sign-in links. Call this after a change of the user's password, before the user's sessions end. If a
- * link is used at the same moment, either its session has already started and ends with the other sessions, or the link
- * no longer works.
+ * Deletes a user's sign-in links. Call this function after a change of the user's password, before the user's sessions
+ * end. Somebody may use a link at the same moment. Then either the link's session has already started and ends with the
+ * other sessions, or the link no longer works.
  */
 export async function endSignInLinks(db: Queryable, userId: number): Promise<void> {
   await db.query(deleteLinks, { userId });

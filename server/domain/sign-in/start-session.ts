@@ -5,8 +5,8 @@ import type { ProvenUser } from './proven-user.ts';
 import { lockProvenUser, openSession, type SessionTerms } from './session.ts';
 
 /**
- * The result of the first step of a sign-in: the token of a new session. For a user with a second factor, the token of
- * a sign-in that waits for a code.
+ * The result of the first step of a sign-in. `token` is the token of a new session. A user with a second factor gets no
+ * session yet: `challenge` is the sign-in that waits for a code.
  */
 export type StartedSession = { token: string } | { challenge: Challenge };
 
@@ -15,12 +15,13 @@ const selectFactor = query('select_has_second_factor', (db, $: Arguments<{ userI
 );
 
 /**
- * Starts a session for a user who has proven their identity by the password, a mailed link or a provider. For a user
- * with a second factor, starts a sign-in that waits for a code, unless `hasSecondFactor` says that the user has entered
- * a code. Returns undefined if the password has changed since it was compared, or if the user may not sign in.
+ * Starts a session for a user who has proven their identity by the password, a mailed link or a provider. If the user
+ * has a second factor, starts a sign-in that waits for a code instead. If `hasSecondFactor` is true, the user has
+ * already entered a code, and the session starts. Returns undefined if the password has changed since the server
+ * checked it, or if the user may not sign in.
  *
- * Call this in a transaction. The statement after the lock then sees a second factor that another transaction has just
- * turned on.
+ * Call this function in a transaction. It reads the second factor only after it has locked the user. So it also sees a
+ * second factor that another transaction has just turned on.
  */
 export async function startSession(
   db: Queryable,

@@ -72,7 +72,8 @@ export async function removeStatus(admin: Administration, status: Status): Promi
     .where(idea => idea.and({ account_id: accountId, board_id: boardId, status_id: id }));
   const { count } = await admin.db.selectNoFrom(countBounded(ideas).as('count')).executeTakeFirstOrThrow();
   if (count > 0) throw new AdministrationError('conflict', inUse(status, count));
-  // If another transaction gives an idea this status after the count, a foreign key prevents the removal.
+  // Another transaction may give an idea this status after the ideas were counted. In this case, a foreign key prevents
+  // the removal.
   const removed = describe(status);
   await explainViolations({ ideas_status_of_board_fkey: t('refusals.status.in_use_now', { status: status.key }) }, () =>
     admin.em.remove(status).flush(),

@@ -15,9 +15,9 @@ interface TagOnIdea {
 }
 
 /**
- * Adds a tag to an idea, unless the idea has the maximum number of tags. Locks the tag: if another transaction removes
- * the tag at the same time, the statement finds no tag instead of failing. The caller must lock the idea first, so that
- * the statement counts all tags of the idea.
+ * Adds a tag to an idea, unless the idea has the maximum number of tags. Locks the tag. If another transaction removes
+ * the tag at the same time, the statement finds no tag, and so does not violate a foreign key. The caller must lock the
+ * idea first, so that the statement counts all tags of the idea.
  */
 const insertIdeaTag = query('insert_idea_tag', (db, $: Arguments<TagOnIdea & { boardId: number }>) =>
   db

@@ -23,7 +23,10 @@ export interface NewToken {
   /** The capabilities of the token. The default is no capability. */
   capabilities?: readonly Capability[];
   expiresAt?: Date | null;
-  /** The token's own rate limits and its allowed networks, from checkRestrictions. The default is none. */
+  /**
+   * The token's own rate limits and its allowed networks, from checkRestrictions. By default, the token has no
+   * restrictions.
+   */
   restrictions?: Restrictions | undefined;
   /** The kind of the token. The default is 'api'. */
   kind?: ApiToken['kind'];
@@ -39,8 +42,8 @@ interface IssuedToken {
  * Creates a token for some boards of an account (specification: Token; Authentication, 8 and 11). The issuer must be an
  * owner or admin, and the account's plan must include the Agent API.
  *
- * Locks the account. Erasing the account, and removing, demoting or blocking the issuer, take the same lock. So none of
- * them can happen between the checks and the creation of the token.
+ * The function locks the account. An erasure of the account takes the same lock, and so does a change that removes,
+ * demotes or blocks the issuer. So none of these changes can happen between the checks and the creation of the token.
  */
 export async function createToken(
   admin: Administration,
@@ -99,8 +102,8 @@ async function insertToken(admin: Administration, input: NewToken): Promise<Issu
 }
 
 /**
- * Locks the issuer's membership, so that an erasure of the issuer waits. Such an erasure locks the memberships of the
- * user, but not the account.
+ * Locks the issuer's membership, so that an erasure of the issuer waits until the token is created. Such an erasure
+ * locks the memberships of the user, but not the account.
  */
 const selectIssuer = query('select_token_issuer', (db, $: Arguments<UserInAccount>) =>
   db
@@ -128,7 +131,7 @@ async function checkBoards(admin: Administration, { accountId, boards }: NewToke
   if (found < ids.size) throw new AdministrationError('not_found', t('refusals.token.unknown_board'));
 }
 
-/** Changes a token's own rate limits and its allowed networks. `restrictions` come from checkRestrictions. */
+/** Changes a token's own rate limits and its allowed networks. `restrictions` must be a result of checkRestrictions. */
 export async function restrictToken(
   admin: Administration,
   accountId: number,
@@ -165,7 +168,8 @@ const revokeOfIssuer = query(
 
 /**
  * Revokes the tokens of the given kinds that a user issued in an account. OAuth tokens act as the user, and API tokens
- * belong to the account. The caller must hold the lock of the account, like createToken.
+ * belong to the account. The caller must hold the lock of the account, so that no other transaction can create a token
+ * meanwhile.
  */
 export async function revokeTokensOf(
   admin: Administration,

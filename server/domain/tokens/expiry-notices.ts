@@ -9,8 +9,9 @@ const noticeDays = [7, 1] as const;
 const dayMs = 86_400_000;
 
 /**
- * Returns the last notice that is already due when the expiry of a token is set. The server does not send this notice.
- * So a token for three days gets no notice at once, but it gets one a day before its expiry.
+ * If a notice is already due when the expiry of a token is set, the server does not send this notice. So a token for
+ * three days gets no notice at once, but it gets a notice a day before its expiry. The function returns the number of
+ * days of the last notice that is already due.
  */
 export function passedNoticeDays(expiresAt: Date | null | undefined, now: Date): number | null {
   if (!expiresAt) return null;
@@ -25,8 +26,9 @@ const [firstDays, lastDays] = noticeDays;
 const within = (days: number) => sql<string>`now() + ${sql.lit(days)} * interval '1 day'`;
 
 /**
- * Notes that the next notice of each token is due, and adds a job that mails it, in one statement. So each notice has
- * exactly one job, although several workers run this statement. Searches all accounts, because a scheduled job runs it.
+ * Selects the tokens whose next notice is due, marks this notice as done, and adds the job that mails it. Because this
+ * is one statement, each notice has exactly one job, even if several workers run the statement. Searches all accounts,
+ * because a scheduled job runs it.
  */
 const addNotices = query(
   'add_token_expiry_notices',
@@ -113,9 +115,9 @@ const selectNotice = query('select_token_expiry_notice', (db, $: Arguments<Expir
 );
 
 /**
- * Reads the contents of a notice. Returns undefined if nobody needs the notice any more. This is the case if the token
- * is revoked or has another expiry, if its issuer gets no mail, or if its issuer is no longer an owner or admin. Only
- * owners and admins could rotate the token.
+ * Reads the content of a notice. Returns undefined if nobody needs the notice any more. This is the case if the token
+ * was revoked or has another expiry now, or if its issuer gets no mail. It is also the case if the issuer is no longer
+ * an owner or admin, because only owners and admins can rotate the token.
  */
 export async function readExpiryNotice(
   db: Queryable,

@@ -63,7 +63,10 @@ export function listTokens(admin: Administration, accountId: number) {
   return listingOf(admin, accountId, tokensOf(admin, accountId)).orderBy('t.id').execute();
 }
 
-/** Lists active tokens before expired and revoked tokens. In each of these groups, the newest token comes first. */
+/**
+ * Lists active tokens first, and then expired and revoked tokens. Among the active tokens, the newest comes first, and
+ * likewise among the others.
+ */
 export async function listTokenPage(
   admin: Administration,
   accountId: number,

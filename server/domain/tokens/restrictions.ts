@@ -6,7 +6,10 @@ import { t } from '../../text/catalogue.ts';
 import { AdministrationError } from '../administration.ts';
 import { quote } from '../fields.ts';
 
-/** A token's own rate limits (null: the server's limits) and its allowed networks (empty: every network). */
+/**
+ * A token's own rate limits and its allowed networks. A null limit means the server's limit. An empty list means every
+ * network.
+ */
 export interface Restrictions {
   readLimit: number | null;
   writeLimit: number | null;
@@ -44,8 +47,8 @@ function checkLimit(
 const mappedBits = 96;
 
 /**
- * Returns the normal form of a network. A single IP address is a network, too. An IPv4-mapped IPv6 network becomes the
- * IPv4 network, because the server also converts the IPv4-mapped addresses of clients to IPv4.
+ * Returns the normal form of a network. A single IP address also counts as a network. An IPv4-mapped IPv6 network
+ * becomes the IPv4 network, because the server also converts the IPv4-mapped addresses of clients to IPv4.
  */
 function readNetwork(text: string): string {
   const [plain = '', length, ...rest] = text.trim().split('/');

@@ -12,9 +12,10 @@ export const maxOverlapHours = 24 * 7;
 const hourMs = 3_600_000;
 
 /**
- * How a rotation treats the secrets of the token. Usually the current secret becomes the old one, which works for the
- * overlap. During an overlap, a rotation can only replace the newest secret. So nobody loses the secret that programs
- * still use, and at most two secrets work.
+ * How a rotation treats the secrets of the token. With `overlapHours`, the current secret becomes the old secret, and
+ * stays valid for this number of hours. While an old secret is valid, only a rotation with `replacesNewest` is
+ * possible. It replaces the newest secret and keeps the old one. So programs do not lose the secret that they still
+ * use, and a token has at most two valid secrets.
  */
 export type Rotation = ({ overlapHours: number } | { replacesNewest: true }) & {
   /** The new expiry, or null for none. The default is the expiry of the token. */
@@ -22,9 +23,9 @@ export type Rotation = ({ overlapHours: number } | { replacesNewest: true }) & {
 };
 
 /**
- * Gives a token a new secret. Returns the new plaintext of the token, which is shown only once. The token's id, voter,
- * boards and rate limit counters stay. Of two parallel rotations with an overlap, the second is refused: it waits for
- * the lock of the first, and then finds the overlap.
+ * Gives a token a new secret. Returns the new plaintext of the token, which is shown only once. The token keeps its id,
+ * voter, boards and rate limit counters. If two rotations with `overlapHours` run at the same time, the second waits
+ * for the lock of the first. It then fails, because the old secret is still valid.
  */
 export async function rotateToken(
   admin: Administration,
@@ -57,7 +58,10 @@ export async function rotateToken(
   return formatToken({ id: tokenId, secret: secret.text });
 }
 
-/** The old secret never works longer than it would have worked without the rotation. */
+/**
+ * Keeps the current secret as the old secret. The old secret never works longer than it would have worked without the
+ * rotation.
+ */
 function keepOldSecret(admin: Administration, token: ApiToken, overlapHours: number, expiresAt: Date | null) {
   if (!Number.isInteger(overlapHours) || overlapHours < 0 || overlapHours > maxOverlapHours) {
     throw new AdministrationError('invalid', t('refusals.token.overlap', { max: maxOverlapHours }));
@@ -70,7 +74,7 @@ function keepOldSecret(admin: Administration, token: ApiToken, overlapHours: num
   token.previousSecretExpiresAt = isKept ? end : null;
 }
 
-/** Ends the overlap of a rotation: from now on, only the newest secret of the token works. */
+/** Ends the validity of the old secret of a token. Then only the newest secret of the token works. */
 export async function endOldSecret(admin: Administration, accountId: number, tokenId: number): Promise<void> {
   const token = await lockToken(admin, accountId, tokenId);
   if (!hasOldSecret(admin, token)) return;

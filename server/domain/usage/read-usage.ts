@@ -11,7 +11,7 @@ export interface Usage {
   /** The start of the period. The result may lack uses before this time. */
   from: string;
   to: string;
-  /** Whether `uses` contains all uses of the period. If not, it contains only the latest ones. */
+  /** Whether `uses` contains all uses of the period. If false, `uses` contains only the latest uses. */
   is_complete: boolean;
   uses: {
     client: string;
@@ -26,7 +26,7 @@ export interface Usage {
 /** The maximum number of uses in the result. With this number, the result has about 3 MB. */
 const mostUses = 10_000;
 
-/** Lists the operations that valid tokens have used, the latest day first. */
+/** Lists the operations that valid tokens have used. The uses with the latest day come first. */
 const selectUsage = query(
   'select_token_usage',
   (db, $: Arguments<{ now: Date; limit: number }>) =>

@@ -43,8 +43,8 @@ interface UseColumns {
 }
 
 /**
- * Adds counts to the rows of tokens and operations. Locks tokens and rows in a fixed order, so that two servers cannot
- * wait for each other. Skips tokens that have been deleted since.
+ * Adds request counts to the rows of `token_usage`. Locks tokens and rows in a fixed order, so that two servers cannot
+ * deadlock. Skips tokens that were deleted after their requests.
  */
 const recordUses = query('record_token_usage', (db, $: Arguments<UseColumns>) =>
   db
@@ -94,7 +94,7 @@ const recordUses = query('record_token_usage', (db, $: Arguments<UseColumns>) =>
     .onConflict(conflict =>
       conflict.columns(['account_id', 'token_id', 'operation']).doUpdateSet(row => ({
         request_count: sql<number>`token_usage.request_count + excluded.request_count`,
-        // For each name, the new day replaces the stored day.
+        // For each parameter or field, the new day replaces the stored day.
         parameters: sql<Record<string, string>>`token_usage.parameters || excluded.parameters`,
         fields: sql<Record<string, string>>`token_usage.fields || excluded.fields`,
         last_used_at: row.ref('excluded.last_used_at'),

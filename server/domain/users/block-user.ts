@@ -44,8 +44,8 @@ export async function unblockUser(admin: Administration, { accountId, userId }: 
 }
 
 /**
- * Whether a moderator's role is high enough to block a user. The role of a non-member is null. Only an owner may block
- * an owner, because a block shuts a user out of the account like a removal.
+ * Whether a moderator's role is high enough to block a user with the given role. The role of a non-member is null. Only
+ * an owner may block an owner, because a blocked user loses all access to the account, like a removed member.
  */
 export function mayBlock(moderator: Role | undefined, role: Role | null): boolean {
   if (moderator === 'owner') return true;

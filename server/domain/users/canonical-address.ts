@@ -8,8 +8,8 @@ export const maxAddressLength = 254;
 
 /**
  * Returns the canonical form of an e-mail address: NFKC, with the domain in ASCII (IDNA) and all ASCII letters in lower
- * case. Compare, count and hash addresses only in their canonical form. Never compute it in SQL: PostgreSQL and
- * JavaScript have different case rules for non-ASCII letters.
+ * case. Compare, count and hash addresses only in their canonical form. Never compute the canonical form in SQL:
+ * PostgreSQL and JavaScript have different case rules for non-ASCII letters.
  *
  * Every text has a canonical form that PostgreSQL can store. A text that is too long for an address is not converted to
  * NFKC, because the conversion costs time.
@@ -17,8 +17,8 @@ export const maxAddressLength = 254;
 export function canonicalAddress(text: string): string {
   const trimmed = text.trim().toWellFormed().replaceAll('\0', '\ufffd');
   if (trimmed.length > maxAddressLength) return trimmed;
-  // The second conversion to NFKC is necessary: lower case can change a letter so that NFKC combines it with the mark
-  // after it.
+  // The second conversion to NFKC is necessary. Lower case can change a letter in such a way that NFKC combines the
+  // letter with the mark after it.
   const plain = lowerAscii(trimmed.normalize('NFKC')).normalize('NFKC');
   const { local, domain } = splitAddress(plain);
   return `${local}${(domainInAscii(domain) ?? domain).replace(/\.+$/, '')}`;

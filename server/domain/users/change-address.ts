@@ -64,7 +64,7 @@ export function buildAddressTokens(appKey: Uint8Array): AddressTokens {
   };
 }
 
-/** Returns the link that confirms an e-mail address. Only a signed-in user can open its page. */
+/** Returns the link that confirms an e-mail address. Only a signed-in user can open the page behind this link. */
 export function addressUrl({ BASE_URL }: Pick<Config, 'BASE_URL'>, token: string): string {
   return `${BASE_URL}/admin/profile/confirm?token=${token}`;
 }
@@ -98,8 +98,9 @@ export async function requestAddress(
 }
 
 /**
- * Sets an e-mail address that the user has confirmed through a link. Rejects the link if the user's present address, or
- * for a sign-in address the password, has changed since the request.
+ * Sets an e-mail address that the user has confirmed through a link. Rejects the link if the user's present address has
+ * changed since the request. Also rejects a link for the sign-in address if the user's password has changed since the
+ * request.
  */
 export async function confirmAddress(admin: Administration, change: AddressChange): Promise<void> {
   const user = await lockUser(admin, change.userId);
@@ -111,8 +112,8 @@ export async function confirmAddress(admin: Administration, change: AddressChang
 }
 
 /**
- * Whether the digest is still the same as when the user asked for the change (see basisOf). A used link has changed the
- * address and thus the digest.
+ * Whether the digest is still the same as when the user asked for the change (see basisOf). A link works only once,
+ * because the first use changes the address and so the digest.
  */
 export async function isAddressWanted(
   db: Pick<Administration, 'query'>,

@@ -91,15 +91,15 @@ export async function updateUser(admin: Administration, user: User, changes: Use
   await explainViolations(emailTaken(user.email ?? ''), async () => {
     await admin.em.flush();
     if (address === undefined) return;
-    // Stores the canonical form after the change of the address, because a trigger for the previous version may clear
-    // it during the change.
+    // Stores the canonical form in a second statement. While the first statement changes the address, a trigger for the
+    // previous version of the server may clear the canonical form.
     await admin.em.nativeUpdate(User, { id: user.id }, { canonicalEmail: canonicalAddress(address) });
   });
   const changed = changedFields();
   if (changed.length === 0) return;
   const email = changed.includes('email') && user.email ? { email: user.email } : {};
-  // Deletes the old password links: they were mailed to the old address, and another person may read the mail of this
-  // address.
+  // Deletes the old password links. The server mailed them to the old address, and another person may read the mail of
+  // this address.
   if (changed.includes('email')) {
     await endPasswordLinks(admin, user.id);
     // Ends sign-ins that wait for a code, because a link to the old address may have started such a sign-in.

@@ -5,12 +5,13 @@ import type { Tables } from '../../database/tables.ts';
 import type { Administration } from '../administration.ts';
 import { presentTime } from '../time.ts';
 
-/*
- * The export of a person's own data, from all accounts, as one JSON document. docs/administration.md describes its form.
+/**
+ * The export of a person's own data, from all accounts, as one JSON document. docs/administration.md describes the
+ * format of the document.
  *
  * The document contains the person's own texts and choices, and the reasons for rejected ideas, because moderators
- * wrote these reasons to the person. The document contains no secrets. For an idea of somebody else, it contains only
- * the id, because the person may have lost access to the board.
+ * wrote these reasons to the person. The document contains no secrets. For an idea of somebody else, the document
+ * contains only the idea's id, because the person may have lost access to the board.
  *
  * The server reads long lists in batches, and writes the document while it sends the document. The statements search
  * all accounts, because the person may have rows in all accounts.
@@ -19,7 +20,10 @@ import { presentTime } from '../time.ts';
 /** Increase this number when a field is removed or changes its meaning. */
 const formatVersion = 1;
 
-/** The maximum number of rows of one list that are in memory at the same time. An idea can have 10,000 characters. */
+/**
+ * The maximum number of rows of one list that are in memory at the same time. The limit saves memory, because an idea
+ * can have 10,000 characters.
+ */
 const batchSize = 200;
 
 type Db = Kysely<Tables>;
@@ -30,7 +34,7 @@ interface Section {
   read(db: Db, userId: number): AsyncIterable<object[]>;
 }
 
-/** The lists of the document, by their names in the document. */
+/** The lists of the document. The key of each list is its name in the document. */
 export const exportSections: Readonly<Record<string, Section>> = {
   sign_in_methods: {
     tables: ['sign_in_methods'],

@@ -8,8 +8,8 @@ import { canonicalAddress, maxAddressLength } from './canonical-address.ts';
 const batchSize = 1_000;
 
 /**
- * Makes several processes fill in canonical e-mail addresses one after the other. If two rows have the same address,
- * the row with the smaller id gets the canonical form.
+ * Only one process at a time can fill in canonical e-mail addresses. So if two rows have the same address, the row with
+ * the smaller id gets the canonical form.
  */
 const lockFilling = sql(
   'lock_canonical_addresses',
@@ -18,8 +18,8 @@ const lockFilling = sql(
 );
 
 /**
- * The tables whose rows need a canonical address, for all accounts. A canonical address is unique within its scope: the
- * id of an account, or 0 for the whole table.
+ * The tables whose rows need a canonical address. The queries search all accounts. A canonical address is unique within
+ * its scope. The scope is the id of an account, or 0 for the whole table.
  */
 const fillings = [
   {
@@ -96,10 +96,10 @@ function rowsOf({ ids, forms }: Arguments<Forms>) {
 
 /**
  * Fills in missing canonical forms of e-mail addresses, because servers of the previous version write addresses without
- * them. A second run changes nothing.
+ * their canonical form. A second run changes nothing.
  *
- * If two users have the same address, only the user with the smaller id gets the canonical form. Nobody finds the other
- * user by address, and the doctor command reports that user.
+ * If two users have the same address, only the user with the smaller id gets the canonical form. A search by address
+ * does not find the other user. The doctor command reports the other user.
  */
 export async function fillCanonicalAddresses(database: Pick<Database, 'transaction'>): Promise<void> {
   for (const filling of fillings) {
@@ -129,7 +129,7 @@ async function fillBatch(
       return rows.at(-1)?.id;
     });
   } catch (error) {
-    // Another transaction has just stored the same canonical address. The next call of this function sees that address.
+    // Another transaction has just stored the same canonical address. The next call of fillBatch sees that address.
     if ((error as { code?: string }).code === uniqueViolation) return after;
     throw error;
   }

@@ -11,7 +11,9 @@ export async function findUser(admin: Administration, email: string): Promise<Us
   return (await admin.em.findOne(User, { canonicalEmail: canonicalAddress(email) })) ?? undefined;
 }
 
-/** Finds a user by e-mail address or id. If two users have the same address, finds the one with the canonical form. */
+/**
+ * Finds a user by e-mail address or id. If two users have the same address, finds the user who has a canonical address.
+ */
 export async function requireUser(admin: Administration, addressOrId: string): Promise<User> {
   const user = /^[0-9]{1,15}$/.test(addressOrId)
     ? await admin.em.findOne(User, { id: Number(addressOrId), isPlaceholder: false })
@@ -45,10 +47,13 @@ const selectMailRecipient = query('select_mail_recipient', (db, $: Arguments<{ u
     .$narrowType<{ email: string }>(),
 );
 
-/** A user who gets mails about the sign-in. The language is null if the profile has none. */
+/** The recipient of a mail about signing in. The language is null if the user has chosen none. */
 export type MailRecipient = RowOf<typeof selectMailRecipient>;
 
-/** Returns a user's e-mail address for the sign-in and the language, or undefined if the user is being erased. */
+/**
+ * Returns the address and the language for mails about signing in. Returns undefined if the user is being erased or has
+ * no sign-in address.
+ */
 export async function readMailRecipient(db: Queryable, userId: number): Promise<MailRecipient | undefined> {
   const [recipient] = await db.query(selectMailRecipient, { userId });
   return recipient;

@@ -7,7 +7,10 @@ import { cutRows, type FirstRows } from '../pagination.ts';
 import { beginsWith, mayBegin } from '../search-by-beginning.ts';
 import { canonicalAddress } from './canonical-address.ts';
 
-/** A user and all accounts that the user is in or blocked in. After erasure_began_at, the erasure cannot be stopped. */
+/**
+ * A user, with all accounts in which the user is a member or is blocked. After erasure_began_at, the erasure cannot be
+ * stopped.
+ */
 export type UserView = InferResult<ReturnType<typeof userViews>>[number];
 
 function userViews(db: Kysely<Tables>) {
@@ -79,8 +82,9 @@ function summariesOf(db: Kysely<Tables>) {
 }
 
 /**
- * Lists a page of all users, newest first. Lists only users with this e-mail address in any spelling, or with a name or
- * an address that begins with this text. If `before` is given, lists only users with smaller ids.
+ * Lists a page of all users, newest first. If `search` is given, lists only the users with this e-mail address in any
+ * spelling, and the users whose name or address begins with `search`. If `before` is given, lists only users with
+ * smaller ids.
  */
 export async function listUserPage(
   { db }: Administration,

@@ -6,7 +6,10 @@ import { AdministrationError } from '../administration.ts';
 /** The role is null if the person is not a member. */
 export type PersonView = RowOf<typeof selectPeople>;
 
-/** Selects members, blocked users and authors. An account must not learn about other users. */
+/**
+ * Selects only users who are members of the account, who are blocked there, or who wrote an idea or a comment there. An
+ * account must not learn about other users.
+ */
 const selectPeople = query('select_people', (db, $: Arguments<{ accountId: number; userIds: readonly number[] }>) =>
   db
     .selectFrom('users as u')

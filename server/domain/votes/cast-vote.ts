@@ -55,12 +55,12 @@ export async function castVote(op: Operation, ideaId: number, value: VoteValue):
   return { score: up_count - down_count, my_vote: value, up_count, down_count };
 }
 
-/** Selects the voter of a person, and creates it if the person votes for the first time. */
+/** Selects the voter of a person. Creates the voter if the person votes for the first time. */
 const upsertVoter = query('upsert_voter', (db, $: Arguments<PersonInAccount>) =>
   db
     .insertInto('voters')
     .values({ account_id: $.accountId, user_id: $.userId })
-    // Updates the existing row, because an insert that does nothing after a conflict would return no row.
+    // Updates the existing row, because `do nothing` would return no row after a conflict.
     .onConflict(conflict =>
       conflict.columns(['account_id', 'user_id']).doUpdateSet(row => ({ user_id: row.ref('excluded.user_id') })),
     )
@@ -68,8 +68,9 @@ const upsertVoter = query('upsert_voter', (db, $: Arguments<PersonInAccount>) =>
 );
 
 /**
- * Sets a person's own vote. It is separate from the votes of the tokens that the person issued (specification: Vote
- * tally). Keeps the hash of the network for a limited time, so that moderators can see several votes from one network.
+ * Sets a person's own vote. This vote is separate from the votes of the tokens that the person issued (specification:
+ * Vote tally). Keeps the hash of the person's network for a limited time, so that moderators can see several votes from
+ * one network.
  */
 export async function castOwnVote(op: Operation, ideaId: number, value: VoteValue, network: Buffer): Promise<Tally> {
   const voter = await ownVoterOf(op);
@@ -78,7 +79,7 @@ export async function castOwnVote(op: Operation, ideaId: number, value: VoteValu
   return tally;
 }
 
-/** Returns the context of the operation with the voter of the person. */
+/** Returns the operation with the person's voter. Creates the voter if the person has not voted yet. */
 async function ownVoterOf(op: Operation): Promise<Operation> {
   if (op.actor.voterId !== noVoter) return op;
   const [voter] = await op.query(upsertVoter, op.actor);

@@ -8,7 +8,7 @@ import type { ReadOperation } from '../operation.ts';
 import { cutPage, type Page, type Place } from '../pagination.ts';
 import { presentTime } from '../time.ts';
 
-/** The name of the sort order of votes in cursors: the newest vote first. */
+/** The name that cursors contain for the sort order of votes: the newest vote comes first. */
 export const voteSort = 'voted';
 
 interface VotesOfIdea {

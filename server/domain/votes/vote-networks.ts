@@ -98,8 +98,8 @@ const selectSharedNetworks = query(
 );
 
 /**
- * Returns at most five networks from which several people voted on an idea, the largest first. Names at most 20 of the
- * people in each network.
+ * Returns at most five networks from which several people voted on an idea. The network with the most people comes
+ * first. Names at most 20 of the people in each network.
  */
 export async function findSharedNetworks(op: ReadOperation, ideaId: number): Promise<SharedNetwork[]> {
   const shared = await op.query(selectSharedNetworks, { accountId: op.actor.accountId, ideaId });

@@ -17,7 +17,7 @@ function textOf(reason: DisabledReason): string {
   return t(`refusals.disabled.${reason}`, { days: maxFailingDays });
 }
 
-/** Returns the text of a reason to store. */
+/** Returns the English text of a reason, for the database and the audit log. */
 export function storedReason(reason: DisabledReason): string {
   return writeForRecords(() => textOf(reason));
 }

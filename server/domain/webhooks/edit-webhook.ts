@@ -11,7 +11,7 @@ import type { SecretBox } from '../secret-box.ts';
 import { stopEndpoint } from './disable-endpoint.ts';
 import { makeWebhookSecret, secretPurpose } from './webhook-secret.ts';
 
-/** Finds an endpoint of an account. With a board, finds only an endpoint of this board. */
+/** Finds an endpoint of an account. If a board is given, finds the endpoint only if it belongs to this board. */
 export async function requireWebhook(
   admin: Administration,
   accountId: number,
@@ -124,12 +124,12 @@ export async function deleteWebhook(admin: Administration, endpoint: WebhookEndp
 }
 
 /**
- * Replaces the secret of an endpoint and returns the new secret. For the given number of hours, deliveries have one
- * signature with the new secret and one with the old. So the receiver can switch without rejecting any delivery. With 0
- * hours, the old secret expires immediately.
+ * Replaces the secret of an endpoint and returns the new secret. For the given number of hours, the server signs each
+ * delivery twice: with the new secret and with the old secret. So the receiver can switch to the new secret without
+ * rejecting any delivery. With 0 hours, the old secret expires immediately.
  *
- * Of two parallel rotations, the second waits for the first, and keeps the new secret of the first as the old secret.
- * So both new secrets sign deliveries.
+ * If two rotations run at the same time, the second waits for the first. It keeps the new secret of the first rotation
+ * as the old secret. So the server signs deliveries with both new secrets.
  */
 export async function rotateWebhookSecret(
   admin: Administration,
@@ -159,7 +159,10 @@ export async function rotateWebhookSecret(
 
 const maxUrlLength = 2_000;
 
-/** Rejects an invalid URL or a blocked IP address. The IP address of a host name is checked at each connection. */
+/**
+ * Rejects an invalid URL and a URL with a blocked IP address. If the URL contains a host name, the server checks the
+ * host's IP address each time it connects.
+ */
 function checkUrl(value: string, guard?: AddressGuard): string {
   const url = value.trim();
   const subject = t('refusals.url.named', { url: quote(url) });

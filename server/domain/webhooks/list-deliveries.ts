@@ -88,7 +88,7 @@ export type DeliverySummary = InferResult<ReturnType<typeof summariesOf>>[number
 
 interface DeliveryPage {
   rows: DeliverySummary[];
-  /** The next page lists the deliveries with ids smaller than this. Undefined on the last page. */
+  /** The next page lists the deliveries whose ids are smaller than this id. Undefined on the last page. */
   next: number | undefined;
 }
 
@@ -100,8 +100,8 @@ interface PageOptions {
   before: number | undefined;
   limit: number;
   /**
-   * The maximum number of deliveries to read for one page with the state `delivered`. Without a maximum, the query
-   * could read all deliveries if few were delivered.
+   * The maximum number of deliveries to read for one page with the state `delivered`. Without this maximum, the query
+   * could read all deliveries of an endpoint to find the few delivered ones.
    */
   mostLookedAt?: number;
 }

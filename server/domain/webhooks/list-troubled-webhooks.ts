@@ -6,9 +6,10 @@ import { countBounded } from '../bounded-count.ts';
 import { cutRows } from '../pagination.ts';
 import { stateOfEndpoint } from './list-webhooks.ts';
 
-/*
- * Lists webhooks with problems for operators: failing webhooks, disabled webhooks, and webhooks with dead deliveries.
- * By default, the queries search all accounts. They read no secrets, bodies or responses.
+/**
+ * Lists webhooks with problems, for the operators of the server. These are failing webhooks, disabled webhooks, and
+ * webhooks with dead deliveries. By default, the queries search all accounts. The queries read no secrets, bodies or
+ * responses.
  */
 
 /** `dead`: the webhook has dead deliveries. The webhook itself can be enabled. */
@@ -81,7 +82,7 @@ function findInState(
 
 /**
  * Finds the webhooks with dead deliveries. Each step of the recursion jumps to the next webhook in the index of dead
- * deliveries, because one webhook may have very many of them.
+ * deliveries, because one webhook may have very many dead deliveries.
  */
 function findWithDeadDeliveries(
   db: Db,
@@ -119,8 +120,8 @@ function findWithDeadDeliveries(
 }
 
 /**
- * Selects the deliveries to the webhook w. The caller sorts the deliveries like their index, so that PostgreSQL uses
- * the index.
+ * Selects the deliveries to a webhook, whose SQL alias is `w`. The caller must sort the deliveries in the order of
+ * their index, so that PostgreSQL uses the index.
  */
 function deliveriesOf(w: ExpressionBuilder<Tables & { w: Tables['webhook_endpoints'] }, 'w'>, state: DeliveryState) {
   return w

@@ -8,7 +8,10 @@ import { unknownWebhook } from './edit-webhook.ts';
 
 export type WebhookListing = Awaited<ReturnType<typeof listWebhooks>>[number];
 
-/** The state of an endpoint w. A failing endpoint still gets events. A disabled endpoint gets none. */
+/**
+ * The state of an endpoint, whose SQL alias is `w`. A failing endpoint still gets events. A disabled endpoint gets no
+ * events.
+ */
 export function stateOfEndpoint(w: ExpressionBuilder<Tables & { w: Tables['webhook_endpoints'] }, 'w'>) {
   return w
     .case()
@@ -20,7 +23,10 @@ export function stateOfEndpoint(w: ExpressionBuilder<Tables & { w: Tables['webho
     .end();
 }
 
-/** Selects endpoints. Counts each endpoint's pending deliveries up to mostCounted, or all if mostCounted is null. */
+/**
+ * Selects endpoints. Counts each endpoint's pending deliveries up to mostCounted, or all of them if mostCounted is
+ * null.
+ */
 function webhooksOf({ db, now }: Reading, accountId: number, mostCounted: number | null) {
   return db
     .selectFrom('webhook_endpoints as w')
@@ -85,8 +91,8 @@ export async function listWebhookPage(
 }
 
 /**
- * Reads an endpoint. Counts its pending deliveries up to mostCounted, or all of them if mostCounted is null. With a
- * board, reads only an endpoint of this board.
+ * Reads an endpoint. Counts its pending deliveries up to mostCounted, or all of them if mostCounted is null. If a board
+ * is given, reads the endpoint only if it belongs to this board.
  */
 export async function readWebhook(
   reading: Reading,

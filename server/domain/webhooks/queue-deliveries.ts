@@ -15,8 +15,8 @@ const pendingNow = {
 } as const;
 
 /**
- * Queues a delivery again, in any state. The delivery keeps its webhook-id, and its attempts are counted from zero
- * again. Throws if the endpoint is disabled.
+ * Queues a delivery again, whatever its state is. The delivery keeps its webhook-id, and the count of its attempts
+ * starts again at zero. Throws if the endpoint is disabled.
  */
 export async function redeliver(
   admin: Administration,
@@ -35,7 +35,10 @@ export async function redeliver(
   await sendAgain(admin, accountId, endpointId, 1);
 }
 
-/** Redelivers at most atMost dead deliveries created at or after a time, the oldest first. Returns their number. */
+/**
+ * Redelivers dead deliveries that were created at or after the given time. Starts with the oldest and redelivers at
+ * most atMost. Returns the number of redelivered deliveries.
+ */
 export async function redeliverDeadSince(
   admin: Administration,
   accountId: number,
@@ -110,8 +113,8 @@ export async function sendTestEvent(
 }
 
 /**
- * Locks the endpoint, so that nobody disables or deletes it before its new deliveries are committed. With a board, the
- * endpoint must belong to this board.
+ * Locks the endpoint, so that nobody disables or deletes it before its new deliveries are committed. If a board is
+ * given, the endpoint must belong to this board.
  */
 async function checkEnabled(admin: Administration, accountId: number, endpointId: number, boardId?: number) {
   const endpoint = await admin.db

@@ -9,8 +9,8 @@ export interface AccountEndpoint {
 }
 
 /**
- * A lane: one of an endpoint's eight delivery queues, which send deliveries in order. All deliveries for an idea are in
- * one lane.
+ * A lane: one of an endpoint's eight delivery queues. The server sends the deliveries of a lane one after the other.
+ * All deliveries for an idea are in the same lane.
  */
 export interface Lane extends AccountEndpoint {
   lane: number;
@@ -43,7 +43,7 @@ export interface LaneRow {
   account_id: number;
   endpoint_id: number;
   lane: number;
-  /** The position of the lane (delivery queue) in the arrays, starting at 1. */
+  /** The position of the lane (a delivery queue) in the arrays of LaneColumns, starting at 1. */
   position: number;
 }
 
@@ -54,8 +54,8 @@ export function lanesOf({ accountIds, endpointIds, lanes }: Arguments<LaneColumn
 }
 
 /**
- * Adds a job that sends the deliveries of a lane (a delivery queue of an endpoint). With a key mode, at most one job
- * with a key exists for each lane.
+ * Adds a job that sends the deliveries of a lane (a delivery queue of an endpoint). If `keyMode` is given, the job gets
+ * the key of the lane. At most one job with this key exists.
  */
 function addLaneJob(delayMs: Expression<number>, keyMode?: 'replace' | 'preserve_run_at') {
   const key = sql`, job_key => format('webhook:%s:%s', l.endpoint_id, l.lane), job_key_mode => ${keyMode}`;
@@ -71,8 +71,8 @@ const addLaneJobs = query('add_lane_jobs', (db, $: Arguments<LaneColumns & { del
 );
 
 /**
- * For each lane (delivery queue), adds a job that sends the lane's deliveries. Does not replace other jobs of the same
- * lane.
+ * For each lane (delivery queue), adds a job that sends the lane's deliveries. This job does not replace other jobs of
+ * the same lane.
  */
 export async function wakeLanes(queue: Queryable, lanes: readonly Lane[], delayMs = 0): Promise<void> {
   if (lanes.length > 0) await queue.query(addLaneJobs, { ...columnsOf(lanes), delayMs });
@@ -92,7 +92,10 @@ export async function wakeLaneLater(queue: Queryable, lane: Lane, delayMs: numbe
 
 const noDelay = sql.lit(0);
 
-/** Selects the lanes (delivery queues) with a pending delivery d that was due before a given time. */
+/**
+ * Selects the lanes (delivery queues) with a pending delivery that was due before the given time. The SQL alias of the
+ * delivery is `d`.
+ */
 function lanesDueBefore(db: Kysely<Tables>, time: Expression<string>) {
   return db
     .selectFrom('webhook_deliveries as d')
@@ -116,7 +119,7 @@ export async function wakeEndpoint(queue: Queryable, { accountId, endpointId }: 
   await queue.query(addJobsOfEndpoint, { accountId, endpointId });
 }
 
-/** Searches all accounts, because a scheduled job calls this for all accounts. */
+/** Searches all accounts, because a scheduled job runs this statement for all accounts. */
 const addOverdueJobs = query(
   'add_overdue_lane_jobs',
   (db, $: Arguments<{ overdueMinutes: number }>) =>

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 
-/** The `purpose` argument for SecretBox when it encrypts or decrypts the secret of a webhook. */
+/** The `purpose` argument for SecretBox, for encrypting and decrypting the secret of a webhook. */
 export const secretPurpose = 'webhook secret';
 
 const secretPrefix = 'whsec_';
