@@ -13,9 +13,9 @@ import { buildRedactor } from './observability/redactor.ts';
 import { buildSentryReporter } from './observability/sentry-reporter.ts';
 
 /**
- * How long a request waits at most for a database lock. A short write holds its locks for milliseconds, and a merge of
- * 100,000 votes for less than a second. CLI commands have no lock timeout, but DATABASE_STATEMENT_TIMEOUT_MS limits
- * their statements.
+ * The maximum time, in milliseconds, that a request waits for a database lock. A short write holds its locks for
+ * milliseconds, and a merge of 100,000 votes for less than a second. CLI commands have no lock timeout, but
+ * DATABASE_STATEMENT_TIMEOUT_MS limits their statements.
  */
 const lockTimeoutMs = 1_000;
 

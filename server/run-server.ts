@@ -33,7 +33,7 @@ export function runServer(environment: NodeJS.ProcessEnv): Promise<void> {
   return run(environment, startServer);
 }
 
-/** Starts the worker without the HTTP server. Stops it at SIGINT or SIGTERM. */
+/** Starts the worker without the HTTP server. Stops the worker at SIGINT or SIGTERM. */
 export function runWorker(environment: NodeJS.ProcessEnv): Promise<void> {
   return run(environment, startWorkerAlone);
 }
@@ -69,8 +69,8 @@ async function startServer(options: StartOptions, stops: Stops): Promise<void> {
   // The worker and the HTTP server stop in parallel. After SIGTERM, the HTTP server first continues to serve, so that
   // load balancers can notice the stop.
   stops.push(reason => Promise.all([worker?.stop(), app && stopServing(app, reason)]));
-  // The routes of extensions are built before their subscriptions begin. So an extension with an error in its routes
-  // gets no events.
+  // The server builds the routes of extensions before it activates the subscriptions of extensions. So an extension
+  // with an error in its routes gets no events.
   app = await buildApp(server);
   await renewSubscriptions(server.database, extensions);
   if (config.WORKER) worker = await startWorker({ ...server, url });
@@ -81,8 +81,8 @@ async function startServer(options: StartOptions, stops: Stops): Promise<void> {
 }
 
 /**
- * Makes /ready answer 503. Then serves requests for another `noticeMs`, so that load balancers can notice the 503. Then
- * completes the open requests.
+ * Makes /ready answer 503. Then serves requests for `noticeMs` more milliseconds, so that load balancers can notice the
+ * 503. Then completes the open requests.
  */
 async function stopServing(app: FastifyInstance, { noticeMs }: StopReason): Promise<void> {
   app.isDraining = true;
@@ -126,7 +126,10 @@ async function openServer(options: StartOptions, stops: Stops, startEmbedded: St
   return { server, url };
 }
 
-/** Starts PostgreSQL if DATABASE_URL is unset, checks its version, migrates the database and returns its URL. */
+/**
+ * Returns the URL of the database. If DATABASE_URL is unset, starts PostgreSQL first. In any case, checks the version
+ * of PostgreSQL and migrates the database.
+ */
 async function prepareDatabase(
   { config, logger, extensions }: StartOptions,
   stops: Stops,

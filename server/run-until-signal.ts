@@ -4,15 +4,15 @@ import type { Config } from './config.ts';
 import { endProcess } from './end-process.ts';
 import type { ErrorReporter } from './observability/error-reporter.ts';
 
-/** The functions that stop the started parts of the process. They are called in the reverse order. */
+/** The functions that stop the started parts of the process. The part that started last stops first. */
 export type Stops = ((reason: StopReason) => Promise<unknown>)[];
 
 export interface StopReason {
-  /** How long the server continues to serve, so that load balancers notice the stop. */
+  /** How long the server continues to serve, in milliseconds, so that load balancers notice the stop. */
   noticeMs: number;
 }
 
-/** Adds a reporter that gets uncaught errors. The log gets them even without a reporter. */
+/** Registers a reporter for uncaught errors. The log gets these errors even without a reporter. */
 export type ReportCrashes = (reporter: ErrorReporter) => void;
 
 /** The maximum time between two signals that count as one. With npm, a process gets the signal of one Ctrl-C twice. */
@@ -58,7 +58,10 @@ export async function runUntilSignal(
   }
 }
 
-/** Stops the started parts after a failed start, within a time limit, so that the error is always printed. */
+/**
+ * Stops the started parts after a failed start. Has a time limit, so that the process always prints the error of the
+ * start.
+ */
 async function stopInTime({ SHUTDOWN_TIMEOUT_MS }: LifecycleConfig, logger: Logger, stopping: Promise<void>) {
   const isOver = new AbortController();
   const stopped = stopping.catch(error => logger.error({ err: error }, 'stopping failed'));
@@ -92,7 +95,10 @@ function stopOnSignal(config: LifecycleConfig, logger: Logger, stop: (signal: st
   for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, onSignal);
 }
 
-/** Logs and reports an uncaught error and ends the process, because its state is then unknown. */
+/**
+ * Logs and reports an uncaught error. Then ends the process, because the state of the process is unknown after the
+ * error.
+ */
 function endOnCrash(logger: Logger): ReportCrashes {
   const reporters: ErrorReporter[] = [];
   process.on('uncaughtException', async (error, origin) => {

@@ -5,7 +5,7 @@ import { explainUnreachable } from './database/unavailable.ts';
 import { ExtensionError } from './extensions/extension-error.ts';
 import { buildEnvironmentRedactor } from './observability/redactor.ts';
 
-/** The kinds of errors whose messages are for the operator of the server. */
+/** The kinds of errors whose messages explain the problem to the operator of the server. */
 const expectedErrors = [ConfigError, EmbeddedPostgresError, ExtensionError, MigrationError];
 
 /** Describes why the server did not start, without secrets: one line for a known cause, otherwise stack traces. */

@@ -120,14 +120,14 @@ export function serveTools(server: ServerDependencies, endpoints: Endpoints, usa
   };
 }
 
-/** Returns the highest grant that the principal can use now on any of its boards. */
+/** Returns the highest grant that the principal can use now on at least one board. */
 function highestGrant(principal: Principal): Grant {
   const usable = principal.boards.map(board => usableGrant(principal, board));
   return grants.findLast(grant => usable.includes(grant)) ?? 'read';
 }
 
 /**
- * Returns a function that tells whether a web page of an origin may use the tools. Browsers send an Origin header, and
+ * Returns a function that checks whether web pages of an origin may use the tools. Browsers send an Origin header, and
  * other MCP clients usually send none. The check prevents DNS rebinding: a page could resolve its own host name to a
  * server in the private network.
  */
@@ -151,7 +151,10 @@ function refuseInJsonRpc({ config, reporter }: ServerDependencies) {
   };
 }
 
-/** Returns the tool call in a message. Other messages run nothing and do not count against the token's rate limits. */
+/**
+ * Returns the tool call in a JSON-RPC message. Returns undefined for any other message: such a message runs no
+ * operation and does not count against the token's rate limits.
+ */
 function callIn({ jsonrpc, id, method, params }: Message): ToolCall | undefined {
   if (jsonrpc !== '2.0' || method !== 'tools/call' || !isId(id) || !isObject(params)) return undefined;
   const { name, arguments: given = {}, _meta: meta = {} } = params;

@@ -12,7 +12,7 @@ const idempotencyMetaKey = 'idea-board/idempotency-key';
 
 export interface ToolCall {
   tool: Tool;
-  /** The input before its validation, because authorization comes before validation and needs the query parameters. */
+  /** The input before validation. The authorization check comes first, and it needs the query parameters. */
   input: RouteInput & { query: Record<string, unknown> };
   idempotency: Idempotency | undefined;
   /** Returns the validated input, or throws the validation error. */
@@ -22,8 +22,8 @@ export interface ToolCall {
 type Arguments = Readonly<Record<string, unknown>>;
 
 /**
- * Maps the arguments of a tool call to the input of a REST route and validates the input. If the input is invalid,
- * `takeInput` throws the error, and this function throws nothing.
+ * Maps the arguments of a tool call to the input of a REST route and validates the input. For invalid input, this
+ * function throws nothing: the function `takeInput` in its result throws the error.
  */
 export function readCall(tool: Tool, given: Arguments, meta: Arguments): ToolCall {
   const { params, query, body, unknown } = placeArguments(tool, { ...tool.metadata.tool.defaults, ...given });
@@ -65,8 +65,8 @@ function placeArguments({ places, route }: Tool, given: Arguments) {
 }
 
 /**
- * Returns the path and the key of the REST request that does the same as the tool call. So the server treats the tool
- * call as a repetition of that request.
+ * Returns the idempotency key of a tool call, and the path of the REST request that has the same effect. If the REST
+ * request with this key has already run, the server recognizes the tool call as a repetition of this request.
  */
 function idempotencyOf(
   { route }: Tool,
@@ -101,7 +101,10 @@ function refusalOfCall(
   return new DomainError('validation_failed', { issues: [...missing, ...invalid, ...undeclared] });
 }
 
-/** Converts the paths of issues from the input of the REST route to the arguments of the tool. */
+/**
+ * Converts validation issues of a REST route's input to issues of a tool call. The paths of the converted issues name
+ * the arguments of the tool.
+ */
 export function issuesOfCall({ places }: Tool, issues: ValidationIssue[]): ValidationIssue[] {
   const names = new Map([...places].map(([name, { part, field }]) => [`${part}.${field}`, name]));
   return issues.map(({ path: [part, field, ...deeper], ...issue }) => {

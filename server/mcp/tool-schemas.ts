@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import { type Json, toJsonSchema } from '../../contract/openapi/json-schema.ts';
 
 /*
- * Shortens the schemas of the contract for the list of tools, because a client puts the whole list into the prompt of a
+ * Shortens the schemas of the API contract for the list of tools. A client puts the whole list into the prompt of a
  * language model.
  */
 
@@ -37,8 +37,8 @@ function argument({ type, enum: values, const: constant, items, minimum, maximum
 }
 
 /**
- * Returns the output schema of a tool: the types and names of the result's fields. It allows more fields, because the
- * server may add fields within v1.
+ * Returns the output schema of a tool: the types and names of the result's fields. The schema allows additional fields,
+ * because the server may add fields to a result within API version 1.
  */
 export function typesOf(schema: unknown, fields?: readonly string[]): { type: 'object'; [keyword: string]: unknown } {
   const types = terse(toJsonSchema(schema, 'output') ?? {}, fields);

@@ -13,20 +13,20 @@ export interface ArgumentPlace {
   field: string;
 }
 
-/** An operation of the contract as an MCP tool. */
+/** An operation of the API as an MCP tool. */
 export interface Tool {
   operationId: keyof typeof operations;
   route: Route;
   metadata: Extract<RouteMetadata, { tool: ToolMetadata }>;
   /** The place of each argument, by the name of the argument. */
   places: ReadonlyMap<string, ArgumentPlace>;
-  /** The paths of the fields of the result with text that users wrote. */
+  /** The paths of the result's fields that contain text written by users. */
   userText: string[];
-  /** The entry of the tool in the answer to `tools/list`. */
+  /** The tool's entry in the answer to the MCP method `tools/list`. */
   definition: ToolDefinition;
 }
 
-/** The arguments that the instructions explain once for all tools, besides ids. */
+/** The instructions for MCP clients explain these arguments and all ids once for all tools. */
 const explained = ['board', 'page', 'per_page', 'cursor'];
 
 /** All tools by name, in the order of the contract. */
@@ -76,8 +76,8 @@ type ObjectSchema = ToolDefinition['inputSchema'];
 type Properties = NonNullable<ObjectSchema['properties']>;
 
 /**
- * A result with text by users comes from an open world (in the sense of MCP), because anybody may have written the
- * text.
+ * `openWorldHint` is true if the result contains text by users. Anybody may have written this text, so MCP counts it as
+ * coming from an open world.
  */
 function annotationsOf({ method }: Route, tool: ToolMetadata, hasUserText: boolean) {
   if (method === 'GET') return { readOnlyHint: true, openWorldHint: hasUserText };
@@ -90,7 +90,10 @@ function annotationsOf({ method }: Route, tool: ToolMetadata, hasUserText: boole
   };
 }
 
-/** Returns a tool's arguments: the path parameters, then the fields of the body and the query, and last the board. */
+/**
+ * Returns a tool's arguments in this order: the path parameters, the fields of the body, the fields of the query and
+ * the board.
+ */
 function readArguments(
   route: Route,
   defaults: ToolMetadata['defaults'] = {},
@@ -107,7 +110,7 @@ function readArguments(
       const name = field.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`);
       if (places.has(name)) throw new Error(`${route.method} ${route.path} has two fields for the argument ${name}`);
       places.set(name, { part, field });
-      // Leaves out the descriptions of arguments that the instructions describe once for all tools.
+      // Leaves out the description of an argument that the instructions for MCP clients explain once for all tools.
       const isExplained = part === 'params' || explained.includes(name);
       all[name] = isExplained ? { ...property, description: undefined } : property;
       if (requiredFields.includes(field)) required.push(name);

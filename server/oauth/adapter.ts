@@ -8,8 +8,8 @@ import { unusedClientSeconds, usedClientSeconds } from './lifetimes.ts';
 interface AdapterOptions extends Pick<ServerDependencies, 'database' | 'clock'> {
   endGrant(grantId: string): Promise<void>;
   /**
-   * The code or refresh token that the current token request redeems, and the tokens that it issues. Undefined for
-   * other requests.
+   * The code or refresh token that the current token request redeems, and the tokens that this request issues.
+   * Undefined if the current request is not a token request.
    */
   redemptionOf(): Redemption | undefined;
   asksForAnother(resource: unknown): boolean;
@@ -20,7 +20,7 @@ interface AdapterOptions extends Pick<ServerDependencies, 'database' | 'clock'> 
   };
 }
 
-/** Stores oidc-provider's records in the table oauth_records, so that all servers can read them. */
+/** Stores oidc-provider's records in the table oauth_records, so that all server processes can read them. */
 export function buildAdapter({
   database,
   clock,
@@ -58,8 +58,8 @@ export function buildAdapter({
       async find(id) {
         const record = await findRecord(database, model, id, clock.now());
         if (!record) return undefined;
-        // A parallel request may redeem the same refresh token again. redeem() decides later, under the grant's lock,
-        // whether this is allowed.
+        // Does not yet report a redeemed refresh token as consumed, because a parallel request may redeem it again.
+        // redeem() later decides, with the grant locked, whether this is allowed.
         const isJudgedLater =
           model === 'RefreshToken' && redemptionOf() !== undefined && !asksForAnother(record.payload.resource);
         const isConsumed = record.consumedAt !== null && !isJudgedLater;
@@ -75,8 +75,8 @@ export function buildAdapter({
       async destroy(id) {
         if (model === 'Grant') return endGrant(id);
         const isRemoved = await removeRecord(database, model, id);
-        // oidc-provider removes an interaction (a pending authorization request) before it issues the code. If two tabs
-        // continue the same interaction at the same time, only one gets a code.
+        // Throws if another tab has already continued this interaction (a pending authorization request). oidc-provider
+        // removes the interaction before it issues the code, so only one tab gets a code.
         if (model === 'Interaction' && !isRemoved) throw refusals.alreadyResumed();
       },
     };
@@ -92,7 +92,7 @@ const noRecords: Adapter = {
   findByUserCode: nothing,
   consume: nothing,
   destroy: nothing,
-  // endGrant() deletes the records together with their grant.
+  // Does nothing, because endGrant() already deletes the records together with their grant.
   revokeByGrantId: nothing,
 };
 

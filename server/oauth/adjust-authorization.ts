@@ -5,8 +5,8 @@ import { toolScope } from './metadata.ts';
 /**
  * The parameters of an authorization request that this server uses. The server removes all other parameters from the
  * request. Most of the removed parameters belong to OpenID Connect and mean nothing without an ID token. Some of them,
- * such as login_hint, contain personal data.
- * `request` and `request_uri` are in the list only so that oidc-provider refuses them.
+ * such as login_hint, contain personal data. The server does not support `request` and `request_uri`. They are in the
+ * list so that oidc-provider sees and refuses them.
  */
 const readParameters = new Set(
   (
@@ -16,8 +16,9 @@ const readParameters = new Set(
 );
 
 /**
- * Adjusts an authorization request to this server. The server has only the scope `mcp` and offline access. Clients may
- * omit the scope or add the scopes of other servers. oidc-provider refuses parameters that occur twice.
+ * Adjusts an authorization request to this server. The server supports only the scopes `mcp` and `offline_access`, but
+ * clients may omit the scope or add the scopes of other servers. Parameters that occur twice stay unchanged, because
+ * oidc-provider refuses them.
  */
 export function adjustAuthorization(ctx: Context): void {
   const query = Object.fromEntries(Object.entries(ctx.query).filter(([name]) => readParameters.has(name)));
@@ -26,7 +27,8 @@ export function adjustAuthorization(ctx: Context): void {
     const offline = scope?.split(' ').includes('offline_access') ? ' offline_access' : '';
     query.scope = toolScope + offline;
   }
-  // The user always selects an account on the consent page, so `select_account` in the parameter prompt is not needed.
+  // Removes `select_account` from the parameter `prompt`, because the user always selects an account on the consent
+  // page.
   if (typeof query.prompt === 'string') {
     query.prompt =
       query.prompt
@@ -34,7 +36,8 @@ export function adjustAuthorization(ctx: Context): void {
         .filter(one => one !== 'select_account')
         .join(' ') || undefined;
   }
-  // For an unsupported response_mode, oidc-provider redirects to the client with the error in the query.
+  // Makes oidc-provider refuse every response mode except `query`. For the value `unsupported`, oidc-provider redirects
+  // to the client with the error in the query.
   if (query.response_mode !== undefined && query.response_mode !== 'query') query.response_mode = 'unsupported';
   ctx.query = query;
 }

@@ -14,18 +14,21 @@ export interface OauthErrorBody {
   error_description?: string;
 }
 
-/** The answer of oidc-provider (the library). Its headers are already set on the Fastify reply. */
+/** The answer of the library oidc-provider. The headers of the answer are already set on the Fastify reply. */
 type Outcome = { status: number; body: unknown } | { status: number; refusal: OauthErrorBody };
 
 /** A request that oidc-provider is answering. */
 interface ProviderCall {
   request: FastifyRequest;
   reply: FastifyReply;
-  /** The code or tokens that the request redeems and issues. They are stored after oidc-provider has answered. */
+  /**
+   * The code or refresh token that the request redeems, and the tokens that the request issues. The server stores this
+   * data after oidc-provider has answered.
+   */
   redemption: Redemption;
   status?: number;
   body?: unknown;
-  /** An error that the server shows to the user, because it cannot redirect the user to the client. */
+  /** An error that the server shows to the user, because the server cannot redirect the user to the client. */
   refusal?: OauthErrorBody;
   failure?: unknown;
 }
@@ -33,8 +36,8 @@ interface ProviderCall {
 const calls = new WeakMap<IncomingMessage, ProviderCall>();
 
 /**
- * Lets oidc-provider (the library) answer a request whose body the server has not read yet. The answer is sent through
- * Fastify's reply, so it gets the same headers, error handling, log and metrics as all other answers.
+ * Lets the library oidc-provider answer a request whose body the server has not read yet. Sends the answer through
+ * Fastify's reply, so that it gets the same headers, error handling, log and metrics as all other answers.
  */
 export async function callProvider(provider: Provider, request: FastifyRequest, reply: FastifyReply): Promise<Outcome> {
   // Stops if the client has disconnected before the whole body arrived. Otherwise oidc-provider would log a warning
@@ -52,7 +55,10 @@ export async function callProvider(provider: Provider, request: FastifyRequest, 
 /** PostgreSQL's class of error codes for rollbacks, such as after a deadlock. */
 const rolledBack = /^40[0-9A-Z]{3}$/;
 
-/** Returns the error to answer. After a rollback by PostgreSQL, its HTTP status is 503, so that the client retries. */
+/**
+ * Returns the error for the client. If PostgreSQL has rolled back the transaction, the error has the HTTP status 503,
+ * so that the client retries.
+ */
 function failureOf(failure: unknown): unknown {
   const isRolledBack = rolledBack.test(String((failure as { code?: unknown }).code));
   return isRolledBack ? Object.assign(new DomainError('service_unavailable'), { cause: failure }) : failure;
@@ -83,12 +89,15 @@ export function callOf(raw: IncomingMessage): ProviderCall {
   return call;
 }
 
-/** Returns the code or tokens that a token request redeems and issues. Returns undefined for other requests. */
+/**
+ * Returns the code or refresh token that a token request redeems, and the tokens that the request issues. Returns
+ * undefined for other requests.
+ */
 export function redemptionIn(ctx: Context | undefined): Redemption | undefined {
   return ctx?.oidc.route === 'token' ? callOf(ctx.req).redemption : undefined;
 }
 
-/** Whether a request to the token endpoint names another resource than the refresh token does. */
+/** Whether a token request asks for a resource other than the given resource of the refresh token. */
 export function asksForAnother(ctx: Context | undefined, resource: unknown): boolean {
   const asked = ctx?.oidc.params?.resource;
   return asked !== undefined && asked !== resource;
@@ -134,13 +143,16 @@ export function connectProvider(provider: Provider, connection: Connection): voi
   });
 }
 
-/** The Retry-After in seconds if the host of a client's metadata document does not answer. A host may be restarting. */
+/**
+ * The value of the Retry-After header, in seconds, if the host of a client's metadata document does not answer. The
+ * host may be restarting.
+ */
 const documentRetrySeconds = 30;
 
 /**
- * Answers 503 if the metadata document of a client could not be fetched. oidc-provider would answer invalid_client, and
- * a client then discards its tokens. Only the text of error_description distinguishes this error from other errors with
- * invalid_client.
+ * Answers 503 if the metadata document of a client could not be fetched. Otherwise oidc-provider would answer
+ * invalid_client, and the client would discard its tokens. Only the text of error_description distinguishes this error
+ * from other errors with invalid_client.
  */
 function reportFailedFetch(call: ProviderCall) {
   const { error_description: description } = (call.body ?? {}) as Partial<OauthErrorBody>;
@@ -154,12 +166,15 @@ function replaceAnswer(call: ProviderCall, status: number, error: string, descri
   call.body = { error, error_description: description };
 }
 
-/** The Retry-After if a refresh token was redeemed too often. It is short, because parallel requests got new tokens. */
+/**
+ * The value of the Retry-After header, in seconds, if a refresh token was redeemed too often. It is short, because
+ * parallel requests of the client have already received new tokens.
+ */
 const siblingRetrySeconds = 1;
 
 /**
- * Marks the code or token as redeemed and stores the issued tokens, in one transaction. If redeem() refuses, stores
- * nothing and answers an error.
+ * Marks the code or refresh token as redeemed and stores the issued tokens, in one transaction. If redeem() refuses the
+ * redemption, stores no tokens and sends an error to the client.
  */
 async function storeRedemption({ server: { clock, database }, endGrant }: Connection, ctx: Context) {
   const call = callOf(ctx.req);
@@ -177,7 +192,7 @@ async function storeRedemption({ server: { clock, database }, endGrant }: Connec
       return;
     }
     if (error.reason === 'reused') await endGrant(ctx, issued.grantId);
-    // oidc-provider sends this text for every invalid code or token, so the answer does not reveal the reason.
+    // This is oidc-provider's own text for every invalid code or token, so the answer does not reveal the reason.
     replaceAnswer(call, 400, 'invalid_grant', 'grant request is invalid');
   }
 }

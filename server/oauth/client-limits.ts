@@ -6,14 +6,17 @@ import { charge, networkOf, openCounter } from '../http/rate-limit.ts';
 import { callOf } from './call-provider.ts';
 
 /*
- * Limits for each network (an IPv4 address or an IPv6 prefix). They limit a network's registered clients, its stored
- * authorization requests, and the documents that this server fetches for it. The general rate limit of an IP address is
- * too high for requests that the server must store.
+ * Limits for each network (an IPv4 address or an IPv6 prefix). They limit the clients that a network registers, its
+ * stored authorization requests, and the metadata documents that the server fetches for the network. The general rate
+ * limit of an IP address is too high for requests that the server must store.
  */
 
 const hour = 60 * 60;
 
-/** The number of authorization requests for each allowed registration. People connect the same client many times. */
+/**
+ * A network may send this number of authorization requests for each client that it may register. People connect the
+ * same client many times.
+ */
 const requestsPerClient = 10;
 
 export function chargeRegistrations(server: ServerDependencies) {
@@ -22,13 +25,13 @@ export function chargeRegistrations(server: ServerDependencies) {
 }
 
 /**
- * Returns a function that counts a fetch of a client's metadata document. oidc-provider calls this function before it
- * fetches the document, unless the document is cached.
+ * Returns a function that counts the fetches of clients' metadata documents. oidc-provider calls the function before it
+ * fetches a document that is not cached.
  */
 export function chargeFetches(server: ServerDependencies) {
   return async (ctx: Context | undefined): Promise<boolean> => {
-    // Does not count the fetch for the consent page, which looks up the client again. The server has already counted
-    // the fetch for the authorization request.
+    // If `ctx` is undefined, oidc-provider fetches the document for the consent page. This fetch does not count,
+    // because the server has already counted the fetch for the authorization request.
     if (!ctx) return true;
     const { request, reply } = callOf(ctx.req);
     await chargeNetwork(server, request, reply, 'oauth-client:ip', server.config.RATE_LIMIT_OAUTH_CLIENT);

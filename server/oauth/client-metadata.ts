@@ -3,9 +3,9 @@ import type { ClientMetadata } from 'oidc-provider';
 import { grantTypes, scopes, toolScope } from './metadata.ts';
 
 /*
- * Checks the metadata of a client. The metadata comes from the client's registration or from the document at its URL.
- * The metadata is untrusted. So the server does not store the fields that it does not use, and refuses redirect URIs
- * that are unsafe for people or for the server.
+ * Checks the metadata of a client. The metadata comes from the client's registration, or from the document at the URL
+ * that identifies the client. The metadata is untrusted. So the server stores only the fields that it uses, and refuses
+ * redirect URIs that are unsafe for people or for the server.
  */
 
 /** The metadata fields to store. The other fields include keys, and URLs that oidc-provider would fetch. */
@@ -25,7 +25,8 @@ export const fixedMetadata = {
   id_token_signed_response_alg: 'ES256',
   subject_type: 'public',
   require_auth_time: false,
-  // Allows only the response mode `query`, because no MCP client needs the code in a URL fragment or in a form post.
+  // Allows only the response mode `query`, because no MCP client needs the authorization code in a URL fragment or in a
+  // form post.
   response_modes: ['query'],
 };
 
@@ -39,7 +40,8 @@ export function tidyMetadata(metadata: ClientMetadata): string | undefined {
     if (!storedFields.has(name)) delete metadata[name];
   }
   Object.assign(metadata, structuredClone(fixedMetadata));
-  // A metadata document is public and cannot contain a secret. So by default its client does not authenticate itself.
+  // A metadata document is public and cannot contain a secret. So a client with such a document does not authenticate
+  // itself by default.
   const isDocument = metadata.client_id?.startsWith('https://');
   if (isDocument && metadata.token_endpoint_auth_method === 'client_secret_basic') {
     metadata.token_endpoint_auth_method = 'none';
@@ -63,8 +65,8 @@ export function tidyMetadata(metadata: ClientMetadata): string | undefined {
 
 /**
  * Removes the grant types, response types and scopes that this server does not support. A client may list everything
- * that it supports on any server. For example, the document of VS Code lists the device grant. If no supported value is
- * left, the list stays, and oidc-provider refuses it.
+ * that it supports on any server. For example, the document of VS Code lists the device grant. If a list has no
+ * supported value, it stays unchanged, and oidc-provider refuses it.
  */
 function dropUnsupported(metadata: ClientMetadata) {
   for (const [name, offered] of Object.entries({ grant_types: grantTypes, response_types: ['code'] })) {
@@ -72,7 +74,8 @@ function dropUnsupported(metadata: ClientMetadata) {
     const usable = Array.isArray(given) ? given.filter(value => offered.includes(value)) : [];
     if (usable.length > 0) metadata[name] = usable;
   }
-  // Registers all scopes for the client, so that it may later ask for scopes that its registration did not name.
+  // Registers all scopes for the client, so that the client may later ask for scopes that its registration did not
+  // name.
   if (isOffered(metadata.scope)) metadata.scope = scopes.join(' ');
 }
 
@@ -99,7 +102,9 @@ function problemOfRedirect(uri: unknown): string | undefined {
   return undefined;
 }
 
-/** Returns a redirect's target as text for people: the host, or the URL scheme of a local application. */
+/**
+ * Returns the target of a redirect as a text for people. The text is a host, or the URL scheme of a local application.
+ */
 export function shownTarget(redirectUri: string): { host: string; isLocal: boolean; isWeb: boolean } {
   const url = new URL(redirectUri);
   const isWeb = url.protocol === 'https:' || url.protocol === 'http:';
@@ -107,9 +112,10 @@ export function shownTarget(redirectUri: string): { host: string; isLocal: boole
 }
 
 /**
- * Returns the source for the form-action directive of a page's Content-Security-Policy. Chromium needs it to follow the
- * redirect after the form is sent. The source is the origin of the redirect URI. If the host is an IPv6 address or has
- * special characters, the directive cannot contain the origin, and the source is the scheme.
+ * Returns the redirect URI's source for the directive form-action in a page's Content-Security-Policy. Without this
+ * source, Chromium would not follow the redirect after the user has sent the form. The source is usually the origin of
+ * the redirect URI. If the host is an IPv6 address or has special characters, the directive cannot contain the origin.
+ * The source is then the URL scheme.
  */
 export function formTargetOf(redirectUri: string): string {
   const { protocol, origin } = new URL(redirectUri);

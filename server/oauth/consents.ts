@@ -10,13 +10,16 @@ import { toolScope } from './metadata.ts';
 export interface ConsentRequest {
   id: string;
   clientId: string;
-  /** The name that the client chose for itself. It does not prove who the client is. */
+  /** The name that the client chose for itself. This name does not prove who the client is. */
   clientName: string | undefined;
-  /** The host of the client's metadata document. It proves who owns the client. */
+  /** The host of the client's metadata document. This host proves who owns the client. */
   documentHost: string | undefined;
   /** The target of the redirect after the user has answered. */
   target: { host: string; isLocal: boolean; isWeb: boolean };
-  /** The source for form-action in the Content-Security-Policy of the consent page. It allows the redirect. */
+  /**
+   * The source for form-action in the Content-Security-Policy of the consent page. This source allows the redirect to
+   * the client.
+   */
   formTarget: string;
   /** The URL that resumes the authorization request after the user has answered. */
   returnTo: string;
@@ -28,7 +31,10 @@ type Answer = Pick<Consent, 'accountId' | 'userId' | 'boards' | 'clientName'>;
 
 export function consentsOf({ config }: { config: Config }, providerOf: () => Promise<Provider>) {
   return {
-    /** Finds the request of a consent page, unless it is answered, expired, unknown or from another browser. */
+    /**
+     * Finds the authorization request for a consent page. Returns undefined if the request is unknown, answered,
+     * expired or from another browser.
+     */
     async find(request: FastifyRequest, reply: FastifyReply, id: string): Promise<ConsentRequest | undefined> {
       const provider = await providerOf();
       const interaction = await provider.interactionDetails(request.raw, reply.raw).catch(nothingIfNotFound);
@@ -82,7 +88,7 @@ function nothingIfUnknown(error: Error): undefined {
   return undefined;
 }
 
-/** Ignores the error if the cookie of the request is missing, or the request has expired. */
+/** Ignores the error if the request's cookie is missing or the authorization request has expired. */
 function nothingIfNotFound(error: Error): undefined {
   if (error.name !== 'SessionNotFound') throw error;
   return undefined;

@@ -6,8 +6,9 @@ import type { AuditEntries } from '../observability/audit-entries.ts';
 import { clientOf } from './call-provider.ts';
 
 /**
- * Revokes a grant because the client asked for it, or because a code or a replaced refresh token was used again. Such a
- * token may have been stolen. The server cannot tell the thief from the client, so it revokes the tokens of both.
+ * Revokes a grant if the client asks for it, or if somebody uses a code or a replaced refresh token again. In the
+ * second case, a thief may have stolen the code or token. The server cannot tell the thief from the client, so it
+ * revokes the tokens of both.
  */
 export function grantEnder({
   audit,

@@ -3,12 +3,12 @@ const day = 24 * 60 * minute;
 
 /* All lifetimes in this file are in seconds. */
 
-/** How long a client stays registered if no user has given it a grant. */
+/** How long a client stays registered if no user has given the client a grant. */
 export const unusedClientSeconds = 7 * day;
 
 /**
- * How long a client stays registered after it got its last token. This time is long, because few clients can register
- * again.
+ * How long a client stays registered after it got its last token. This time is long, because few clients can repeat
+ * their registration.
  */
 export const usedClientSeconds = 365 * day;
 
@@ -20,7 +20,10 @@ export const lifetimes = {
    */
   AccessToken: 60 * minute,
   AuthorizationCode: minute,
-  /** The lifetime of a grant, which oidc-provider requires. In fact, a grant ends with its last token. */
+  /**
+   * The lifetime of a grant. oidc-provider requires a lifetime, but this one never matters, because a grant ends with
+   * its last token.
+   */
   Grant: 3650 * day,
   IdToken: 60 * minute,
   /** How long a user may take to answer an authorization request. The user may have to set a password first. */

@@ -1,7 +1,7 @@
 import type { Config } from '../config.ts';
 import { issuerOf, mcpUrlOf } from '../http/public-addresses.ts';
 
-/** The routes of oidc-provider that serve-oauth.ts serves. Clients cannot reach its other routes. */
+/** The routes of oidc-provider that serve-oauth.ts serves. Clients cannot reach any other routes of oidc-provider. */
 export const routes = {
   authorization: '/oauth/authorize',
   token: '/oauth/token',
@@ -9,7 +9,7 @@ export const routes = {
   revocation: '/oauth/revoke',
 } as const;
 
-/** Returns the path of a consent page. The cookie that identifies the browser is sent only to this path. */
+/** Returns the path of a consent page. Browsers send the cookie that identifies the browser only to this path. */
 export function consentPathOf(uid: string): string {
   return `/admin/connect/${uid}`;
 }

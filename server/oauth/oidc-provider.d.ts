@@ -16,7 +16,7 @@ declare module 'oidc-provider' {
     oidc: {
       route: string;
       params?: Record<string, unknown>;
-      /** The answer from the consent page. It is set once the authorization request is resumed. */
+      /** The answer from the consent page. Undefined until the authorization request is resumed. */
       result?: { login?: object; consent?: { grantId: string } };
     };
   }

@@ -155,14 +155,14 @@ export async function buildProvider(server: ServerDependencies): Promise<BuiltPr
 }
 
 /**
- * Builds the function that fetches metadata documents of clients. Forbids redirects, and private IP addresses outside
- * WEBHOOK_ALLOWED_CIDRS.
+ * Builds the function that fetches the metadata documents of clients. The function follows no redirects. It connects to
+ * a private IP address only if WEBHOOK_ALLOWED_CIDRS allows the address.
  */
 function fetchWith(outgoing: OutgoingRequests) {
   return async (url: string, { signal }: { signal?: AbortSignal }): Promise<Response> => {
     const { status, headers, body } = await outgoing.get(url, { headers: { accept: 'application/json' }, signal });
-    // Answers every failure with the same HTTP status, because oidc-provider treats all statuses alike. With some other
-    // statuses, a Response object must not have a body.
+    // Returns the HTTP status 502 for every failure, because oidc-provider treats all failures alike. Passing on the
+    // received status is not safe: with some statuses, a Response object must not have a body.
     if (status !== 200) return new Response(null, { status: 502 });
     const cacheHeaders = ['cache-control', 'expires'].flatMap(name => {
       const value = headers[name];
@@ -181,7 +181,8 @@ function compareHashedSecrets({ Client }: OauthProvider): void {
 }
 
 /**
- * Adds to each token a prefix that shows its kind. Secret scanners and the log redactor recognize tokens by prefixes.
+ * Adds a prefix to each token. The prefix shows the kind of the token. Secret scanners and the log redactor recognize
+ * tokens by their prefixes.
  */
 function prefixTokens(provider: OauthProvider): void {
   const prefixes = {

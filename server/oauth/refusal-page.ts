@@ -30,9 +30,9 @@ function detailOf(error: string, description: string | null | undefined): string
 }
 
 /**
- * Answers an invalid authorization request with a page that has a link to the client and names the client's host. The
- * server does not redirect, because anybody can register a client. Otherwise a link to this server, which people trust,
- * could lead to any site.
+ * Answers an invalid authorization request with a page instead of a redirect. The page links to the client and names
+ * the client's host. Anybody can register a client, so with a redirect, a link to this trusted server could lead to any
+ * site.
  */
 export function sendReturnPage(reply: FastifyReply, location: string) {
   const { searchParams, hash } = new URL(location);

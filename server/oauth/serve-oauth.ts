@@ -43,7 +43,8 @@ export function buildOauth(server: ServerDependencies) {
         const outcome = await answerWithProvider(request, reply);
         if ('refusal' in outcome) return sendRefusalPage(reply, outcome);
         const location = String(reply.getHeader('location'));
-        // The route with :uid answers after the consent page, which has already shown the redirect target to the user.
+        // The route with `:uid` sends its redirect after the consent page, and the consent page has already shown the
+        // redirect's target.
         const isAnswered = request.routeOptions.url !== routes.authorization;
         if (!isAnswered && leadsAway(location)) return sendReturnPage(reply, location);
         return reply.status(outcome.status).send('');
@@ -84,8 +85,8 @@ export function buildOauth(server: ServerDependencies) {
 }
 
 /**
- * Whether a redirect leads to another site or to an application's own URL scheme, such as cursor:. Redirects to the
- * consent page and to loopback addresses do not count.
+ * Whether a redirect leads to another site or to an application's own URL scheme, such as `cursor:`. Returns false for
+ * redirects to the consent page and to loopback addresses.
  */
 function leadsAway(location: string): boolean {
   return !location.startsWith(consentPathOf('')) && !shownTarget(location).isLocal;

@@ -4,7 +4,7 @@ import { chatKinds } from '../entities/chat-channel.ts';
 import { roles } from '../entities/membership.ts';
 import { defineEntry as entry, field, oneOf, text, whole } from './define-entry.ts';
 
-/** The cause of an entry: an operator, a user in the pages, or the server itself. */
+/** The person or program that caused an entry: an operator, another user, an API token or the server itself. */
 const by = {
   by: oneOf(
     ['operator', 'user', 'token', 'server'],

@@ -21,8 +21,7 @@ export type AuditEntryName = keyof AuditEntries;
 export type AdministrationEntryName = keyof typeof administrationEntries;
 
 /**
- * The id of the operator. Only operators who use the operator's panel have an id, and not operators on the command
- * line.
+ * The actor of an audit entry. An operator has a user id only in the operator's panel, and no id on the command line.
  */
 export type AuditActor =
   | { readonly by: 'operator' | 'server' }

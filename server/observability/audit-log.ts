@@ -7,8 +7,8 @@ import type { Redactor } from './redactor.ts';
 /** The log of security events, with one line of JSON for each entry (specification: Limits, operational rule 3). */
 export interface AuditLog {
   /**
-   * Writes an entry, or only counts a repeated one (see countsRepetitions). `at` is the time of the event, by default
-   * the current time.
+   * Writes an entry. But if `countsRepetitions` is set for the entry's name and the entry repeats another one, only
+   * counts the repetition. `at` is the time of the event, by default the current time.
    */
   record<Name extends AuditEntryName>(name: Name, fields: AuditEntries[Name], at?: Date): void;
 }
@@ -16,36 +16,39 @@ export interface AuditLog {
 export interface AuditLogOptions {
   destination: DestinationStream;
   redactor: Redactor;
-  /** How long the log only counts repeated entries. After this time, it writes how often each entry was repeated. */
+  /**
+   * The duration of a time window, in milliseconds. Within a window, the log only counts repeated entries. At its end,
+   * the log writes how often each entry was repeated.
+   */
   repeatWindowMs?: number;
 }
 
 type Fields = Record<string, unknown>;
 
 /**
- * Counts the repeated entries of one name. An entry is repeated if another entry in the time window has the same
- * fields.
+ * A time window in which the log counts the repeated entries of one name. An entry is repeated if it has the same
+ * fields as an earlier entry of this window.
  */
 interface RepeatWindow {
   kinds: Map<string, { fields: Fields; repeated: number }>;
   /**
-   * The number of entries beyond the first maxKinds different entries of this name. The log writes one total for these
-   * entries.
+   * The number of entries that do not fit into `kinds`, because it already has maxKinds different entries. The log
+   * writes one total for them.
    */
   others: number;
   timer: NodeJS.Timeout;
 }
 
 /**
- * The maximum number of different entries of one name in a time window. It limits the memory and the log lines that an
- * attacker can cause.
+ * The maximum number of different entries of one name that the log writes in a time window. It limits the memory and
+ * the log lines that an attacker can cause.
  */
 const maxKinds = 100;
 
 const definitions: Record<AuditEntryName, EntryDefinition> = auditEntries;
 
 export function buildAuditLog({ destination, redactor, repeatWindowMs = 60_000 }: AuditLogOptions): AuditLog & {
-  /** Writes how often each entry of the current time windows was repeated. */
+  /** Ends the current time windows: writes how often each entry was repeated. */
   close(): void;
 } {
   const lines = pino(

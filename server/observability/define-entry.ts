@@ -27,7 +27,9 @@ export const whole = (meaning: string) => z.int().describe(meaning);
 export const oneOf = <const Values extends readonly string[]>(values: Values, meaning: string) =>
   z.enum(values).describe(meaning);
 
-/** Fields that mean the same in every audit entry. They contain ids instead of names, because ids reveal nothing. */
+/**
+ * Fields that mean the same in every audit entry. They contain ids and no names, because names could be personal data.
+ */
 export const field = {
   accountId: whole('the id of the account'),
   boardId: whole('the id of the board'),

@@ -1,12 +1,16 @@
 /**
- * The properties of an error that are logged. Other properties may contain the database client or values of a query.
+ * The names of the error properties to log. Other properties may contain values of a query, or the whole client object
+ * of the database.
  */
 const kept =
   'code severity constraint schema table column dataType routine errno syscall address port hostname command responseCode status statusCode key reason'.split(
     ' ',
   );
 
-/** The maximum length of a message in the stack. A longer message would leave no room for the stack frames. */
+/**
+ * The maximum length of an error message that is repeated in the logged stack. A longer message would leave no room for
+ * the stack frames.
+ */
 const maxRepeatedLength = 1_000;
 
 /**
@@ -24,7 +28,7 @@ export function describeError(error: Error): Record<string, unknown> {
     type: String(error.name),
     message,
     ...Object.fromEntries(kept.filter(isPlain).map(name => [name, properties[name]])),
-    // Builds a new stack, because the original stack repeats the message before redaction.
+    // Builds a new stack, because the original stack contains the original message, which may have values of rows.
     stack: `${error.name}: ${message.length > maxRepeatedLength ? '[…]' : message}${frames}`,
     ...(error.cause === undefined ? {} : { cause: error.cause }),
     ...(error instanceof AggregateError ? { errors: error.errors } : {}),

@@ -2,10 +2,13 @@ import type { Queryable } from '../database/database.ts';
 import type { RowOf } from '../database/query.ts';
 import { integer, json, nullable, sql, text, time } from '../database/sql.ts';
 
-/** At most this many jobs are read, the oldest first. Failing jobs are usually among the oldest. */
+/**
+ * The maximum number of jobs to read. The server reads the oldest jobs first, because failing jobs are usually among
+ * them.
+ */
 export const mostJobsRead = 10_000;
 
-/** A failing job for the operator's panel. The payload is left out. */
+/** A failing job in the operator's panel. The panel does not show the payload of the job. */
 interface FailingJob {
   id: number;
   attempts: number;
@@ -15,7 +18,7 @@ interface FailingJob {
   last_error: string | null;
 }
 
-/** The waiting and running jobs of one task. */
+/** The counts of waiting and running jobs of one task, with some of the failing jobs. */
 export type TaskQueue = RowOf<typeof selectQueue>;
 
 const selectQueue = sql(
@@ -60,7 +63,7 @@ const selectQueue = sql(
   order by t.identifier`,
 );
 
-/** Reads the jobs of the whole installation, by task. */
+/** Reads the jobs of all accounts, grouped by task. */
 export function readJobQueue(database: Queryable): Promise<TaskQueue[]> {
   return database.query(selectQueue, {});
 }

@@ -5,9 +5,10 @@ import { buildRedactor, type RedactorOptions } from './redactor.ts';
 import { standardOutput } from './standard-output.ts';
 
 /**
- * Builds the log of the server: lines of JSON, by default on standard output. The lines have masked e-mail addresses
- * and no secrets (specification: Limits, operational rule 3). Pino's option `redact` would not be enough, because it
- * takes exact paths. It finds neither every spelling of a field name at any depth, nor a secret inside a text.
+ * Builds the log of the server: lines of JSON, by default on standard output. In these lines, e-mail addresses are
+ * masked and secrets are removed (specification: Limits, operational rule 3). Pino's option `redact` would not be
+ * enough, because it takes exact paths. It finds neither every spelling of a field name at any depth, nor a secret
+ * inside a text.
  */
 export function buildLogger(
   config: Pick<Config, 'LOG_LEVEL' | 'APP_KEY' | 'DATA_DIR'>,
@@ -27,7 +28,8 @@ export function buildLogger(
     },
     destination,
   );
-  // Pino serializes the fields of a child logger once, without calling the formatter, so they are redacted here.
+  // Pino serializes the fields of a child logger only once, and without the formatter that redacts other fields. So
+  // this function redacts them.
   const { child } = logger;
   return Object.assign(logger, {
     child(this: Logger, bindings: object, options: object) {

@@ -2,8 +2,8 @@ import ipaddr from 'ipaddr.js';
 import { canonicalAddress } from '../domain/users/canonical-address.ts';
 
 /**
- * Returns 12 hexadecimal digits. With the same key, the same text always has the same hash, and the hash does not
- * reveal the text.
+ * Returns 12 hexadecimal digits. Under the same key, a text always has the same hash, and the hash does not reveal the
+ * text.
  */
 export type HashText = (text: string) => string;
 
@@ -17,7 +17,10 @@ export const maxAddresses = 20;
  * JSON or in HTML.
  */
 const sign = String.raw`(?:[@\uff20\ufe6b]|%(?:25)*40|\\u0040|&(?:#64|#x40|commat);)`;
-/** Characters that separate e-mail addresses from other text. The next pattern has them in URL encoding. */
+/**
+ * Characters that separate e-mail addresses from other text. `encodedSeparator` matches the same characters in URL
+ * encoding.
+ */
 const separator = String.raw`\s\p{Cc}\p{Z}\p{Pi}\p{Pf}"(),:;<>@\uff20\ufe6b[\]\\/=?&#、。，；：（）「」`;
 const encodedSeparator = '%(?:25)*(?:[01][0-9a-f]|2[023689cf]|3[a-f]|40|5[bcd]|7f)';
 const quoted = String.raw`"(?:(?!${sign})(?:\\.|[^"\\\r\n])){1,64}"(?=${sign})`;
@@ -30,8 +33,8 @@ const masked = String.raw`(?:.\*{3}@)?.\*{3}(?:\.[\p{L}\p{N}-]{1,63})?#[0-9a-f]{
 
 /**
  * Matches each word, together with the domains or the mask after it. A match always takes the whole word, so that the
- * time grows only linearly with the text. If a word has several `@`, the last one starts the domain, and the others
- * belong to the local part.
+ * search time grows only linearly with the length of the text. If a word has several `@`, the domain starts after the
+ * last one, and the others belong to the local part.
  */
 const words = new RegExp(
   `${encodedSeparator}(?!${sign})|(${quoted}|${encodedSeparator}|(?:(?!${encodedSeparator})[^${separator}])+)((?:${sign}(?!${masked}|${version})${domain})+)?(?:${sign}${masked})?`,
@@ -39,17 +42,18 @@ const words = new RegExp(
 );
 const signs = new RegExp(sign, 'giu');
 /**
- * Characters that a list or markup may put before an e-mail address. An e-mail address may also begin with them, but
- * the mask treats them as markup.
+ * Characters that a list or markup may put before an e-mail address. They are valid at the start of an e-mail address,
+ * but the mask treats them as markup.
  */
 const opening = /^['`{|}*]+(?=.)/u;
 /** Invisible characters. They are removed from an e-mail address, because they would change its hash. */
 const invisible = /\p{Cf}+/gu;
 
 /**
- * Masks the e-mail addresses in a text, such as `j***@e***.com#3f9a0c1d2b4e` (specification: Limits, operational rule
- * 3). Cuts the text after maxAddresses. The mask has the first character of the local part and of the domain, the
- * top-level domain, and the hash of the canonical address. Addresses that are already masked stay unchanged.
+ * Masks the e-mail addresses in a text, for example as `j***@e***.com#3f9a0c1d2b4e` (specification: Limits, operational
+ * rule 3). Cuts off the text after the first maxAddresses addresses. The mask has the first character of the local part
+ * and of the domain, the top-level domain, and the hash of the canonical address. Addresses that are already masked
+ * stay unchanged.
  */
 export function maskAddresses(text: string, hash: HashText): string {
   if (text.search(signs) < 0) return text;
@@ -84,7 +88,7 @@ function firstOf(text: string): string {
   return /^"?([\p{L}\p{N}_])/u.exec(text)?.[1] ?? '*';
 }
 
-/** Decodes URL-encoded text up to `times` times, until nothing is encoded any more. */
+/** Decodes URL-encoded text repeatedly until no encoded characters are left, but at most `times` times. */
 export function decodeUrl(text: string, times: number): string {
   if (times === 0 || !text.includes('%')) return text;
   try {
@@ -96,9 +100,9 @@ export function decodeUrl(text: string, times: number): string {
 }
 
 /**
- * Masks an IP address for the audit log, such as `203.0.113.0/24#3f9a0c1d2b4e`. An operator can block the network or
- * find the owner of the network. The hash identifies the client. For IPv6 the hash covers the /64 network, because the
- * rate limits count a /64 as one client.
+ * Masks an IP address for the audit log, for example as `203.0.113.0/24#3f9a0c1d2b4e`. The mask shows the network, so
+ * an operator can block the network or find its owner. The hash identifies the client. For IPv6 the hash covers the /64
+ * network, because the rate limits count a /64 as one client.
  */
 export function maskIp(ip: string, hash: HashText): string {
   const address = parseIp(ip);
@@ -108,8 +112,8 @@ export function maskIp(ip: string, hash: HashText): string {
 }
 
 /**
- * Returns the network of a client: /24 of IPv4 or /48 of IPv6. It shows where a request came from, but not the complete
- * IP address. Returns null for text that is not an IP address.
+ * Returns the network of a client: /24 of IPv4 or /48 of IPv6. The network shows where a request came from, but not the
+ * complete IP address. Returns null for text that is not an IP address.
  */
 export function maskedNetworkOf(ip: string): string | null {
   const address = parseIp(ip);

@@ -16,7 +16,10 @@ export interface Metrics {
 
 interface CountedRequest {
   method: string;
-  /** The pattern of the path, such as `/ideas/:id`, so that ids share a time series. `none` for an unknown path. */
+  /**
+   * The pattern of the path, such as `/ideas/:id`, so that requests with different ids share a time series. An unknown
+   * path has the value `none`.
+   */
   route: string;
   status: number;
   /** The error key of the answer. Empty if the answer is not an error. */
@@ -154,7 +157,7 @@ type WaitingWork = RowOf<typeof selectWaitingWork>;
  */
 const mostCounted = 10_000;
 
-/** Counts the waiting jobs and deliveries of all accounts, for the operator of the server. */
+/** Counts the waiting jobs and deliveries of all accounts, for the server's operator. */
 const selectWaitingWork = sql(
   'select_waiting_work',
   { arguments: {}, row: { dueJobs: integer(), oldestDueSeconds: double(), pendingDeliveries: integer() } },
@@ -171,7 +174,10 @@ const selectWaitingWork = sql(
     ) pending) as "pendingDeliveries"`,
 );
 
-/** The time limit for counting in the database. The metrics of the process are more important and must not be late. */
+/**
+ * The time limit, in milliseconds, for counting jobs and deliveries in the database. The metrics of the process are
+ * more important than these counts, and a slow database must not delay them much.
+ */
 const timeoutMs = 1_000;
 
 /** Counts the waiting jobs and deliveries in the database. Returns undefined if PostgreSQL does not answer in time. */

@@ -20,14 +20,17 @@ export function openAuditLog(
   };
 }
 
-/** The size of the buffer for lines that the server cannot write to the file, for example because the disk is full. */
+/**
+ * The size, in bytes, of the buffer for lines that the server cannot write to the file, for example because the disk is
+ * full.
+ */
 const maxKeptBytes = 1024 * 1024;
 const complaintIntervalMs = 60_000;
 
 /**
  * Opens the file of the audit log. The server writes each line before it answers the request, so a killed process loses
- * only counts of repeated entries. For log rotation, SIGHUP opens the file again under its name. If the file cannot be
- * written, the server logs an error and continues.
+ * only counts of repeated entries. On SIGHUP, the server closes the file and opens its path again, for log rotation. If
+ * the file cannot be written, the server logs an error and continues.
  */
 function openFile(path: string, logger: Pick<Logger, 'error'>): { destination: DestinationStream; close(): void } {
   const file = open(path);

@@ -4,10 +4,13 @@ import type { Config } from '../config.ts';
 
 export type AuditLine = z.output<typeof auditLine>;
 
-/** A line of the audit log. The other fields depend on the kind of entry, and an older version may have written them. */
+/**
+ * A line of the audit log. Its other fields depend on the kind of entry and on the version of the server that wrote the
+ * line.
+ */
 const auditLine = z.looseObject({ log: z.literal('audit'), time: z.iso.datetime(), event: z.string() });
 
-/** At most this many bytes at the end of the file are read. 50 entries usually need a tenth of this size. */
+/** The maximum number of bytes to read at the end of the file. 50 entries usually need a tenth of this size. */
 const mostBytes = 256 * 1024;
 
 /** Reads the last entries of the audit log, newest first. Returns undefined if AUDIT_LOG is not an ordinary file. */

@@ -6,8 +6,8 @@ import { query } from '../database/query.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 
 /**
- * The time limit of each check in milliseconds. With it, GET /ready answers within two seconds, including the rate
- * limit.
+ * The time limit of each check, in milliseconds. With this limit, the server answers GET /ready within two seconds,
+ * including the time to check the rate limit.
  */
 const timeoutMs = 1_300;
 
@@ -15,9 +15,9 @@ export const readinessChecks = ['database', 'migrations', 'cron'] as const;
 export type ReadinessCheck = (typeof readinessChecks)[number];
 
 /**
- * Runs the checks of GET /ready and returns the failed ones (specification: Operations probes). The checks only read. A
- * check fails if it times out. The checks use reserved connections, so that a busy server with an exhausted connection
- * pool still counts as ready. If a load balancer removed a busy server, the next server would get its load.
+ * Runs the checks of GET /ready and returns the failed checks (specification: Operations probes). The checks only read.
+ * A check fails if it times out. The checks use reserved connections, so that a busy server with an exhausted
+ * connection pool still counts as ready. If a load balancer removed a busy server, the next server would get its load.
  */
 export async function findFailedChecks(server: ServerDependencies): Promise<ReadinessCheck[]> {
   const { reserve } = server.database;
@@ -31,7 +31,7 @@ export async function findFailedChecks(server: ServerDependencies): Promise<Read
   return readinessChecks.filter((_, index) => !passed[index]);
 }
 
-/** Builds the check of GET /ready, which records a failure in the audit log. */
+/** Builds the check for GET /ready. The check records a failure in the audit log. */
 export function buildReadiness(server: ServerDependencies): () => Promise<ReadinessCheck[]> {
   async function check(): Promise<ReadinessCheck[]> {
     const failed = await findFailedChecks(server);

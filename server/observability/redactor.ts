@@ -7,7 +7,10 @@ import { cutText, isPlainId, isSecretHeader, isSecretName, redacted, redactSecre
 
 /** Removes secrets and masks e-mail addresses in logs and error reports. */
 export interface Redactor {
-  /** Removes secrets from a text and masks e-mail addresses. A second call changes nothing, except in a cut text. */
+  /**
+   * Removes secrets from a text and masks e-mail addresses. Redacting a redacted text again does not change it, unless
+   * the text was cut.
+   */
   text(text: string): string;
   /**
    * Returns a redacted copy of any value as plain data for JSON. Redacts all strings in the value, including keys. If a
@@ -21,15 +24,15 @@ export interface Redactor {
 export interface RedactorOptions {
   /** The application key, or a function that returns it, so that the log can start before the key is loaded. */
   appKey: Uint8Array | (() => Uint8Array);
-  /** The settings of the server. The redactor removes the keys and passwords in them from every text. */
+  /** The settings of the server. The redactor removes the keys and passwords in these settings from every text. */
   settings?: object;
-  /** The extensions. The keys and passwords in their settings are also removed. */
+  /** The extensions. The redactor also removes the keys and passwords in the settings of extensions. */
   extensions?: readonly { settings?: object | undefined }[];
 }
 
-/** The maximum length of a text. Longer texts are cut. A stack of ten frames has half this length. */
+/** The maximum number of characters in a text. Longer texts are cut. A stack of ten frames has half this length. */
 const maxTextLength = 4_096;
-/** The maximum length of all texts in one value together. */
+/** The maximum number of characters in all texts of one value together. */
 const maxCharacters = 8 * maxTextLength;
 /** The maximum depth and size of a logged value, so that a large object, such as a socket, does not fill the log. */
 const maxDepth = 10;
@@ -61,8 +64,9 @@ export function buildRedactor({ appKey, settings = {}, extensions = [] }: Redact
 }
 
 /**
- * Builds the redactor for a process that failed to start. Its settings may be invalid, and no application key is
- * loaded. So it hashes with a random key, and its hashes differ from the hashes of other processes.
+ * Builds the redactor for a process that failed to start. The settings of such a process may be invalid, and no
+ * application key is loaded. So the redactor hashes with a random key, and its hashes differ from the hashes of other
+ * processes.
  */
 export function buildEnvironmentRedactor(environment: NodeJS.ProcessEnv): Redactor {
   const isSetting = (name: string) => Object.hasOwn(knownSettings.shape, name) || name.startsWith('EXT_');
@@ -129,7 +133,7 @@ function readValue(root: unknown, redact: Redactor['text'], nameOf: (name: strin
     }
     const isError = isNativeError(value) || value instanceof Error;
     const fields = (isError ? describeError(value) : value) as Record<string, unknown>;
-    // Calls toJSON as JSON.stringify does, for example for dates and URLs.
+    // Calls toJSON, as JSON.stringify does. For example, dates and URLs have this method.
     if (typeof fields.toJSON === 'function') return read(fields.toJSON(), depth);
     return readFields(
       Object.keys(fields).map(name => [name, attempt(() => fields[name])]),
@@ -182,8 +186,9 @@ function secretsOfUrl({ protocol, username, password, searchParams }: URL): stri
 }
 
 /**
- * Returns a pattern that matches each of the secrets, the longest first. If there are no secrets, the pattern matches
- * nothing. Skips short secrets and plain words, because their removal would damage ordinary sentences.
+ * Returns a pattern that matches any of the secrets. Longer secrets come first, because they may contain shorter ones.
+ * If there are no secrets, the pattern matches nothing. Skips short secrets and plain words, because their removal
+ * would damage ordinary sentences.
  */
 function matchAny(secrets: string[]): RegExp {
   const hidden = secrets.filter(secret => secret.length >= 8 && !/^[a-z]+$/.test(secret));

@@ -5,7 +5,7 @@ const request = { request_id: field.requestId, ip: field.ip };
 const withToken = { ...request, account_id: field.accountId, token_id: field.tokenId };
 const userId = whole('the id of the user');
 
-/** The error keys for a request with a valid token that is not allowed to make this request. */
+/** The error keys for requests with a valid token whose permissions do not allow the request. */
 export const grantRefusals = [
   'network_not_allowed',
   'agent_api_unavailable',
@@ -16,7 +16,7 @@ export const grantRefusals = [
   'user_blocked',
 ] as const;
 
-/** The audit entries for refused requests, for failed readiness checks and from extensions. */
+/** The audit entries for refused requests and failed readiness checks, and the entries that extensions add. */
 export const requestEntries = {
   'authentication.failed': countedEntry('The server answered 401, because a request had no valid token.', {
     ...request,
@@ -90,8 +90,8 @@ const atProvider = {
 };
 
 /**
- * The audit entries for sign-ins, sessions, passwords and forms in the pages. Other changes have administration
- * entries.
+ * The audit entries for sign-ins, sessions, passwords, views of the operator's panel and refused forms. The entries for
+ * other changes are in administrationEntries.
  */
 export const signInEntries = {
   'sign_in.link_requested': countedEntry(

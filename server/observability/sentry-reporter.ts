@@ -12,12 +12,12 @@ const packageFile = new URL('../../package.json', import.meta.url);
 
 const flushMs = 2_000;
 
-/** The maximum number of reports in a minute, in case every request causes a failure. The log has all failures. */
+/** The maximum number of reports in a minute, in case every request causes a failure. The log contains all failures. */
 const maxPerMinute = 30;
 
 /**
- * Builds a reporter that sends errors with their stacks, causes and context to a server with Sentry's protocol. It uses
- * Sentry's bare client, because Sentry's instrumentation would inspect every request and every query.
+ * Builds a reporter that sends errors with their stacks, causes and context to a server with Sentry's protocol. The
+ * reporter uses only Sentry's client, because Sentry's instrumentation would inspect every request and every query.
  */
 export async function buildSentryReporter({ dsn, environment, scrub }: SentryOptions): Promise<ErrorReporter> {
   // Sentry's package is loaded only on demand, because loading takes a third of a second and 50 MB.

@@ -31,7 +31,7 @@ export async function serveMetrics(
     host: string;
     port: number;
     allowedHosts?: readonly string[];
-    /** The functions that read the JSON documents. The key is the path of the document. */
+    /** The functions that read the JSON documents. Each key is the path of a document. */
     documents?: Readonly<Record<string, () => Promise<object>>>;
     http?: ServerOptions;
   },
@@ -81,8 +81,9 @@ export async function serveMetrics(
 }
 
 /**
- * Returns a function that accepts a Host header with an IP address, localhost or an allowed name. This prevents DNS
- * rebinding: the owner of a website could point its host name at this server, and its script could read the answer.
+ * Returns a function that accepts a Host header with an IP address, localhost or an allowed name. The check prevents
+ * DNS rebinding: the owner of a website could point the website's host name at this server. A script of the website
+ * could then read the server's answers.
  */
 function allowHosts(names: readonly string[]) {
   const allowed = new Set(['localhost', ...names.map(name => name.toLowerCase())]);

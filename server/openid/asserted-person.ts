@@ -1,9 +1,9 @@
 import { ProviderError } from './provider-error.ts';
 
-/** A person, read from the claims of a provider. */
+/** The data about a person in the claims of an identity provider. */
 export interface AssertedPerson {
   subject: string;
-  /** The verified e-mail address. Null if the provider has reported none. */
+  /** The verified e-mail address. Null if the provider has reported no verified address. */
   address: string | null;
   isAddressVerified: boolean;
   name: string;
@@ -22,7 +22,10 @@ export interface Claims {
   preferred_username?: unknown;
 }
 
-/** The maximum length of a subject in bytes. A check constraint in the database has the same limit. */
+/**
+ * The maximum length, in bytes, of a subject (the id of a person at the provider). A check constraint in the database
+ * has the same limit.
+ */
 const maxSubjectBytes = 255;
 
 export function personIn(claims: Claims): AssertedPerson {

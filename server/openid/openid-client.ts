@@ -21,32 +21,38 @@ export interface SignInSecrets {
   verifier: string;
 }
 
-/** Signs people in with OpenID Connect providers: by an authorization code, with PKCE, a state and a nonce. */
+/** Signs people in with OpenID Connect providers. Uses the authorization code flow with PKCE, a state and a nonce. */
 export interface OpenidClient {
-  /** Reads the metadata of a provider again. Throws a ProviderError if the provider cannot be used. */
+  /**
+   * Requests the metadata of a provider, even if it is in the cache. Throws a ProviderError if the provider cannot be
+   * used.
+   */
   check(access: ProviderAccess): Promise<void>;
-  /** Returns the URL at the provider where the person signs in. */
+  /** Returns the URL of the provider's page where the person signs in. */
   begin(access: ProviderAccess, redirectUri: string, secrets: SignInSecrets): Promise<string>;
-  /** Redeems the code in the URL of the callback, and returns the person. Throws a ProviderError. */
+  /**
+   * Redeems the authorization code in the URL of the callback, and returns the signed-in person. Throws a ProviderError
+   * for every failure.
+   */
   finish(access: ProviderAccess, callbackUrl: URL, secrets: SignInSecrets): Promise<AssertedPerson>;
   close(): void;
 }
 
-/** The time limit of each request to a provider. It is short, because a person waits for the page. */
+/** The time limit of each request to a provider, in milliseconds. It is short, because a person waits for the page. */
 const timeoutMs = 5_000;
 /** How long the server caches the metadata and the keys of a provider. */
 const keptMs = 10 * 60_000;
 /**
- * How long the server caches a failed request. During this time, the server sends no request to a provider that is
- * down, and visitors do not wait for it.
+ * How long the server remembers that a request to a provider failed. During this time, the server sends no request to
+ * this provider, so visitors do not wait for a provider that is down.
  */
 const keptFailureMs = 10_000;
 /** The maximum number of providers in the cache. */
 const maxKept = 200;
 
 /**
- * Builds the client. The client sends requests only to public IP addresses and to WEBHOOK_ALLOWED_CIDRS, because admins
- * enter the URLs of providers. The first sign-in with a provider loads the library.
+ * Builds the client. Admins enter the URLs of providers, so the client sends requests only to public IP addresses and
+ * to the networks in WEBHOOK_ALLOWED_CIDRS. The first sign-in with a provider loads the OpenID library.
  */
 export function buildOpenidClient({ WEBHOOK_ALLOWED_CIDRS }: Pick<Config, 'WEBHOOK_ALLOWED_CIDRS'>): OpenidClient {
   const outgoing = buildOutgoingRequests({ guard: buildAddressGuard(WEBHOOK_ALLOWED_CIDRS), timeoutMs });
@@ -125,8 +131,8 @@ async function readMetadata(access: ProviderAccess, outgoing: OutgoingRequests):
     execute: [openid.enableNonRepudiationChecks, ...(isLocal ? [openid.allowInsecureRequests] : [])],
   });
   const metadata = configuration.serverMetadata();
-  // For some providers, the library accepts the issuer of every organization that uses the provider. Then people of
-  // other organizations could sign in.
+  // The check of the library is not enough: for some providers, it accepts the issuer of every organization that uses
+  // the provider. People of other organizations could then sign in.
   if (new URL(metadata.issuer).href !== new URL(issuer).href) {
     throw new ProviderError('issuer', `The metadata names the issuer ${metadata.issuer}`);
   }
@@ -136,8 +142,8 @@ async function readMetadata(access: ProviderAccess, outgoing: OutgoingRequests):
   return configuration;
 
   /**
-   * Returns the client authentication: it sends the client secret by a method that the provider supports. If the
-   * metadata lists no methods, it uses the default method.
+   * Returns a function that adds the client secret to a request, in a way that the provider supports. If the provider's
+   * metadata lists no ways, the function uses `client_secret_basic`.
    */
   function authentication(...given: Parameters<ReturnType<typeof openid.ClientSecretBasic>>) {
     const [{ token_endpoint_auth_methods_supported: methods = ['client_secret_basic'] }] = given;
@@ -147,7 +153,8 @@ async function readMetadata(access: ProviderAccess, outgoing: OutgoingRequests):
 }
 
 /**
- * Builds the function that sends the requests of the library. It follows no redirects and limits the size of answers.
+ * Builds the function that sends the requests of the library. This function follows no redirects and limits the size of
+ * answers.
  */
 function fetchWith(outgoing: OutgoingRequests) {
   return async (url: string, { method, headers, body, signal }: CustomFetchOptions): Promise<Response> => {
@@ -156,7 +163,7 @@ function fetchWith(outgoing: OutgoingRequests) {
       method === 'POST'
         ? await outgoing.post(url, { ...request, body: String(body ?? '') })
         : await outgoing.get(url, request);
-    // A Response object cannot have every HTTP status. With some statuses, it must not have a body.
+    // A Response object cannot have every HTTP status, and must not have a body with some statuses.
     const status = answer.status >= 200 && answer.status < 600 ? answer.status : 502;
     const isEmpty = [204, 205, 304].includes(status);
     const contentType = answer.headers['content-type'] ?? '';

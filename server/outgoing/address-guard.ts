@@ -50,12 +50,16 @@ export function buildAddressGuard(
  * the other host names.
  */
 export function isForbiddenHost(guard: AddressGuard, hostname: string): boolean {
-  // People often enter localhost. It is checked here, because it is always a loopback address (RFC 6761, section 6.3).
+  // People often enter localhost. The host name needs no lookup, because it is always a loopback address (RFC 6761,
+  // section 6.3).
   const addresses = hostname === 'localhost' ? ['127.0.0.1', '::1'] : [hostname.replace(/^\[(.*)\]$/, '$1')];
   return addresses.every(address => isIP(address) !== 0 && !guard.isAllowed(address));
 }
 
-/** The reasons why the server cannot send to a URL. Each reason is a part of the key of its text in the catalogue. */
+/**
+ * The reasons why the server cannot send to a URL. The catalogue has a text for each reason, and the text's key
+ * contains the reason.
+ */
 export type UrlProblem = 'malformed' | 'scheme' | 'credentials' | 'private';
 
 /** Returns the reason why the server cannot send to a URL, if any. Does not look up host names. */
@@ -72,7 +76,7 @@ function familyOf(family: unknown): number {
   return family === 'IPv4' ? 4 : family === 'IPv6' ? 6 : typeof family === 'number' ? family : 0;
 }
 
-/** The range of all public IPv6 addresses. isPublic excludes the special addresses in it. */
+/** The range of all public IPv6 addresses. isPublic() excludes the special addresses in this range. */
 const globalUnicast = ipaddr.parseCIDR('2000::/3');
 
 /**

@@ -14,12 +14,13 @@ import { type AddressGuard, forbiddenAddress, isForbiddenHost, problemOfUrl } fr
 export interface OutgoingRequests {
   /**
    * Resolves to the answer, even if its HTTP status is an error. Does not follow redirects. Rejects with an
-   * OutgoingRequestError if the request fails or takes too long, and with the signal's reason if the signal is aborted.
+   * OutgoingRequestError if the request fails or times out. If the signal is aborted, rejects with the signal's reason.
    */
   post(url: string, request: OutgoingPost): Promise<OutgoingAnswer>;
   get(url: string, request: OutgoingRequest): Promise<OutgoingAnswer>;
   /**
-   * The time limit for a quick answer. If a receiver takes longer, each process sends it only one request at a time.
+   * The time limit for a quick answer, in milliseconds. If a receiver is slower, each server process sends this
+   * receiver only one request at a time.
    */
   readonly quickMs: number;
   /** Closes the idle connections. */
@@ -44,7 +45,10 @@ export interface OutgoingAnswer {
   body: Buffer;
 }
 
-/** The error of a request without an answer. The person who entered the URL reads it, so it reveals no internals. */
+/**
+ * The error of a request without an answer. Its message reveals no internal details, because the person who entered the
+ * URL reads it.
+ */
 export class OutgoingRequestError extends Error {
   override readonly name = 'OutgoingRequestError';
 }
@@ -55,7 +59,7 @@ export interface OutgoingOptions {
   quickMs?: number;
 }
 
-/** The time limit of a request, from the DNS lookup to the last byte of the answer. */
+/** The time limit of a request in milliseconds, from the DNS lookup to the last byte of the answer. */
 const defaultTimeoutMs = 10_000;
 const defaultQuickMs = 1_000;
 const maxResponseBytes = 64 * 1024;
@@ -138,7 +142,10 @@ export function buildOutgoingRequests({
   };
 }
 
-/** Reads the body of an answer. At the maximum size, closes the connection and returns the part that has arrived. */
+/**
+ * Reads the body of an answer. If the body reaches the maximum size, closes the connection and returns the part that
+ * has arrived.
+ */
 function readBody(response: IncomingMessage): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];

@@ -9,7 +9,7 @@ import { writeForReaders } from './shell/language.ts';
 
 declare module 'fastify' {
   interface FastifyReply {
-    /** The server to which a form on the page may redirect, as a source for the CSP directive form-action. */
+    /** The other server to which a form on the page may redirect, as a source for the CSP directive form-action. */
     formTarget: string | null;
     /** The script that the page loads. */
     pageScript: Script | null;
@@ -70,7 +70,10 @@ export async function buildPages(server: ServerDependencies) {
       return areas.some(area => pathOf(request).startsWith(`${area}/`));
     },
 
-    /** Sends an error page for an error that occurs before or after the hooks. */
+    /**
+     * Sends an error page for an error outside the hooks of a page. The hooks cannot set the headers of this error
+     * page.
+     */
     answerError(error: unknown, request: FastifyRequest, reply: FastifyReply) {
       setHeaders(reply);
       return answerError(error, request, reply);
@@ -79,8 +82,8 @@ export async function buildPages(server: ServerDependencies) {
 }
 
 /**
- * Extends the content security policy for one page. It allows the script of the page, a redirect to another server
- * after a form, or websites that show the page in a frame.
+ * Extends the content security policy for one page. The extended policy allows the page's script, a redirect to another
+ * server after a form, or websites that show the page in a frame.
  */
 function forPage({ formTarget, pageScript, frameAncestors }: FastifyReply, name: string, value: string): string {
   if (name !== 'content-security-policy') return value;

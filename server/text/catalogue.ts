@@ -34,7 +34,7 @@ export function textKeysIn<Group extends string>(group: Group): Readonly<Record<
   >;
 }
 
-/** The German texts. A test compares their keys with those of the English texts. */
+/** The German texts. A test compares their keys with the keys of the English texts. */
 export const german = Object.fromEntries(
   Object.keys(english).map(part => [
     part,
@@ -54,7 +54,10 @@ const catalogue = createInstance({
 });
 await catalogue.init();
 
-/** Caches the texts with their placeholders, by language and key. A page has many texts, and i18next needs 2 µs for each. */
+/**
+ * Caches the texts with their placeholders, by language and key. A page has many texts, and i18next needs 2 µs for each
+ * text.
+ */
 const patterns: Record<Language, Map<string, string>> = { en: new Map(), de: new Map() };
 
 function patternOf(key: string, count?: TextValues[string]): string {
@@ -72,8 +75,8 @@ function readPattern(key: string, plural: { count?: number } = {}): string {
 const numberFormats = forEachLanguage(locale => new Intl.NumberFormat(locale));
 
 /**
- * Returns a text with its values. i18next selects the text, but this function inserts the values: i18next needs 6 µs
- * for each text with values, and a board page has 100 of them.
+ * Returns a text with its values. i18next selects the text, but this function inserts the values. For a text with
+ * values, i18next would need 6 µs, and a board page has 100 such texts.
  */
 function textOf(key: string, values: TextValues): string {
   return patternOf(key, values.count).replace(/\{\{(\w+)(, number)?\}\}/g, (_, name: string, isNumber) => {
@@ -93,7 +96,7 @@ export function t(key: string, values?: TextValues): Html | string {
   return new Html(textOf(key, Object.fromEntries(escaped)));
 }
 
-/** Keeps numbers as numbers, so that they can select the plural and can be formatted. */
+/** Keeps numbers as numbers, because a text may select the plural by a number or may format it. */
 function markupOf(value: string | number | Html): string | number {
   if (value instanceof Html) return value.text;
   return typeof value === 'number' ? value : escapeHtml(value);

@@ -27,8 +27,8 @@ export function currentLocale(): string {
 }
 
 /**
- * Runs work that writes texts for this reader. If the language of the reader changes meanwhile, later texts are in the
- * new language.
+ * Runs work that writes texts for this reader. If the language of the reader changes during the work, later texts are
+ * in the new language.
  */
 export function writeFor<T>(reader: Reader, work: () => T): T {
   return currentReader.run(reader, work);
@@ -49,14 +49,14 @@ export function forEachLanguage<Formatter>(make: (locale: string) => Formatter):
 }
 
 /**
- * Returns a reader with a language: the first of these codes that the server supports. Otherwise the reader has the
- * default language.
+ * Returns a reader for the first of these language codes that the server supports. If the server supports none of the
+ * codes, the reader has the default language.
  */
 export function readerOf(...codes: readonly (string | null | undefined)[]): Reader {
   return { language: codes.map(languageOf).find(language => language !== undefined) ?? languages[0] };
 }
 
-/** Returns the language with this code. Returns undefined for other texts. */
+/** Returns the language with this code. Returns undefined if the server has no texts in this language. */
 export function languageOf(code: string | null | undefined): Language | undefined {
   return languages.find(language => language === code);
 }

@@ -4,7 +4,7 @@ import { highlightMentions } from './mentions.ts';
 import { oneLine } from './plain-text.ts';
 
 /**
- * Finds URLs that start with http:// or https://, also those with a user name. It finds no e-mail addresses. A closing
+ * Finds URLs that start with http:// or https://, including URLs with a user name. Finds no e-mail addresses. A closing
  * bracket, a quotation mark or a punctuation mark at the end of a URL belongs to the sentence around the URL.
  */
 const urls = new LinkifyIt({ fuzzyEmail: false, urlAuth: true });
@@ -28,8 +28,8 @@ export function linkedText(text: string, mentionedNames: readonly string[] = [])
 
 /**
  * Links a URL and shows the host as browsers resolve it. A host of other alphabets is shown in Punycode, because its
- * letters may look like those of another host. Returns undefined for a URL that hides its host behind a user name or
- * control characters. Such a URL stays text.
+ * letters may look like the letters of another host. Returns undefined for a URL that hides its host behind a user name
+ * or control characters. Such a URL stays plain text.
  */
 function linkTo(raw: string): Html | undefined {
   const url = URL.parse(raw);

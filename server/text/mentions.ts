@@ -1,13 +1,14 @@
 import { type HtmlValue, html } from './html.ts';
 
 /*
- * How a text mentions a member: @ and the name. The patterns are the sources of regular expressions with the flag u.
+ * A text mentions a member by an @ and the member's name. The constants below are the sources of regular expressions
+ * with the flag u.
  */
 
 /** Matches an @ that is not inside a word, an e-mail address or a URL. */
 export const mentionMark = String.raw`(?<![\p{L}\p{N}\p{M}_.+/@-])@`;
 
-/** Matches the end of a name: no letter or digit follows, also not after a hyphen. */
+/** Matches the end of a name: neither a letter nor a digit follows, not even after a hyphen. */
 export const mentionEnd = String.raw`(?![\p{L}\p{N}\p{M}_]|-[\p{L}\p{N}])`;
 
 /** Marks each mention of one of the names. If several names match, the longest name counts. */

@@ -13,8 +13,8 @@ import { t } from './catalogue.ts';
 const control = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]+/g;
 
 /**
- * Matches a text that has only invisible characters. Other texts may contain such characters, which join letters and
- * emoji.
+ * Matches a text that has only invisible characters. Beside visible characters, invisible ones are allowed, because
+ * they join letters and emoji.
  */
 const blank = /^[\s\p{Default_Ignorable_Code_Point}\u2800]*$/u;
 

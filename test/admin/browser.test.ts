@@ -101,7 +101,8 @@ describe.runIf(findChromium())('the admin area in a browser', () => {
     await reach(page, page.getByLabel('Repeat the password'), { type: 'a few words for it' });
     await reach(page, page.getByRole('button', { name: 'Set the password' }), { open: 'Enter' });
     await page.getByText('Your password is set').waitFor();
-    // The page gives the focus to the field for the address, but perhaps only after the browser has loaded the page.
+    // Waits for the focus, because the page may give the focus to the address field only after the browser has loaded
+    // the page.
     await page.locator('#email:focus').waitFor();
     await page.keyboard.type(email);
     await reach(page, page.getByLabel('Password'), { type: 'a few words for it' });
@@ -151,18 +152,18 @@ describe.runIf(findChromium())('the admin area in a browser', () => {
       seen.add(routes.find(route => route.pattern.test(pathname))?.path ?? pathname);
       expect([url, html.length < 36_000]).toEqual([url, true]);
       await checker.show(html);
-      // Each page is checked with one width and one color scheme, because all pages use the same layout and colors.
+      // Checks each page with one width and one color scheme, because all pages use the same layout and colors.
       await checker.turn(screen);
       expect([url, await checker.violations()]).toEqual([url, []]);
       await checker.turn(narrow);
       expect([url, await checker.overflow()]).toEqual([url, 0]);
     };
-    /** Checks the page that the browser shows, also if a click has just opened it. */
+    /** Checks the page that the browser shows, even if a click has only just opened this page. */
     const check = async () => {
       await page.waitForLoadState();
       await checkCopy(page.url(), await page.content());
     };
-    /** Checks a page with the session of the browser, in English or German. */
+    /** Opens a page in English or German with the session of the browser, and checks the page. */
     const visit = async (path: string) => {
       const view = viewOf(checks);
       const response = await page.request.get(path, { headers: { 'accept-language': view.language } });

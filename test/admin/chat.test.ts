@@ -75,7 +75,7 @@ describe('a chat channel', () => {
     receiver.respondWith(closeEarly);
     const closed = await visitor.submit(list, path);
     expect([closed.status, closed.html.includes('The connection was closed')]).toEqual([409, true]);
-    // Accepts more than three messages. If the chat server closed the first connection early, the server may send the
+    // Accepts more than three messages. If the chat server closed the first connection early, Idea-Board may send the
     // message again on a new connection.
     expect(receiver.received.length).toBeGreaterThanOrEqual(3);
 

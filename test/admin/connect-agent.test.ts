@@ -16,7 +16,7 @@ beforeEach(async () => {
   visitor = await signedIn(server, world.ownerId);
 });
 
-/** Returns the targets of the links of a page by their labels, and the texts to copy by their labels. */
+/** Returns the link targets and the copyable texts of a page. The key of each entry is its label. */
 function readPage({ html }: Seen) {
   const page = parse(html);
   const links = page.querySelectorAll('main a[href]').map(link => [link.text, link.getAttribute('href') ?? '']);
@@ -97,8 +97,7 @@ describe('links on the page of API tokens that connect an agent', () => {
       ?.split(';')
       .map(one => one.trim().split(' ')[0]);
     expect(directives).toContain('default-src');
-    // Only the directives sandbox and navigate-to could stop a link that opens a program, such as a link that begins
-    // with vscode:.
+    // A page without these directives can open a program with a link, such as a link that begins with vscode:.
     expect(directives).not.toContain('sandbox');
     expect(directives).not.toContain('navigate-to');
   });

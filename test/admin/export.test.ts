@@ -13,7 +13,7 @@ const server = await startServerForFile({
 });
 const populated = await populate(server);
 
-/** Downloads the file of the person as a browser does, after a sign-in with the password and a recovery code. */
+/** Downloads the export of a person's data as a browser does, after a sign-in with the password and a recovery code. */
 async function download(userId: number) {
   const { email, password } = await givePassword(server, userId);
   const visitor = new Visitor(server);
@@ -24,7 +24,7 @@ async function download(userId: number) {
   return { ...sent, data: JSON.parse(sent.html) };
 }
 
-/** Returns the parts of the file, one by one, as exportUser() writes them. */
+/** Returns the pieces of the exported file in the order in which exportUser() yields them. */
 async function piecesOf(userId: number): Promise<string[]> {
   const pieces: string[] = [];
   for await (const piece of exportUser(server.database, userId, new Date())) pieces.push(piece);

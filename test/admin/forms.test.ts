@@ -48,7 +48,8 @@ describe('a form of a signed-in user', () => {
       [1, 2, 3].map(async () => hiddenFields((await visitor.get('/admin')).html, '/admin/sign-out').form_token ?? ''),
     );
     expect(new Set([formToken, ...tokens]).size).toBe(4);
-    // Without a form_id, the server refuses the form only after it has accepted the form_token.
+    // These forms have no form_id. The server answers 409 for the missing form_id only after it has accepted the
+    // form_token.
     const statusOf = async (token: string) => (await visitor.post('/admin/tokens', { form_token: token })).status;
     expect(await Promise.all([formToken, ...tokens].map(statusOf))).toEqual([409, 409, 409, 409]);
     const bytes = Buffer.from(formToken, 'base64url');

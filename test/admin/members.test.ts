@@ -65,7 +65,7 @@ describe('the list of members', () => {
     const filtered = await lister.get('/admin/members?q=bulk&role=member');
     expect(filtered.html).toContain('q=bulk&amp;role=member&amp;after=member.');
     expect(filtered.html).toContain('<option value="member" selected>');
-    // Invalid search parameters are ignored.
+    // The page ignores invalid search parameters.
     expect(await found('role=king&blocked=maybe&after=king.1')).toHaveLength(25);
   });
 

@@ -268,7 +268,8 @@ describe('the pages of moderation', () => {
       const { html, status } = await visitor.get(path);
       expect([path, status, /<img|onerror='/.test(html)]).toEqual([path, 200, false]);
       expect([path, html.includes('&lt;img')]).toEqual([path, true]);
-      // Paragraphs and input fields may contain these characters, because their elements isolate the text direction.
+      // Paragraphs and input fields may contain a character that reverses the text direction, because their elements
+      // isolate the direction.
       const outside = html.replaceAll(
         /<(p|textarea) [^>]*(?:dir="auto"|name="reason")[^>]*>[^<]*|<input id="q"[^>]*>/g,
         '',

@@ -86,7 +86,7 @@ describe('the queue', () => {
     expect(titlesIn(await visitor.get(next))).toEqual(['Idea 11', 'Idea 12']);
     const filtered = await visitor.get(`/admin/queue?board=${second.slug}`);
     expect(titlesIn(filtered)).toEqual([2, 4, 6, 8, 10, 12].map(n => `Idea ${n}`));
-    // After an approval, the moderator returns to the same page of the queue.
+    // After an approval, the moderator returns to the filtered queue from which the form came.
     const [, approve = ''] = /action="([^"]+\/approve[^"]*)"/.exec(filtered.html) ?? [];
     const answer = await visitor.submit(`/admin/queue?board=${second.slug}`, approve.replaceAll('&amp;', '&'));
     expect(answer.location).toBe(`/admin/queue?board=${second.slug}&notice=approved`);
@@ -162,7 +162,7 @@ describe('the queue', () => {
     const there = await signedIn(server, await createMember(server, own.accountId, 'moderator'));
     expect((await there.get('/admin/queue')).html).toContain('href="/admin/queue/rejected"');
     expect((await there.get('/admin/queue/rejected')).html).toContain('No idea was rejected.');
-    // Several rejections happened at the same time, so the list sorts these ideas by id.
+    // Several of these ideas were rejected at the same time. The list must sort such ideas by id.
     await server.sql(
       `insert into ideas (account_id, board_id, author_id, status_id, title, body, moderation_state, rejection_reason, updated_at)
       select $1, $2, $3, (select id from statuses where board_id = $2 order by position limit 1), 'Idea ' || n || ' <b>', 'B',

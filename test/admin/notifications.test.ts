@@ -48,7 +48,7 @@ const unread = async (id = userId) =>
     )
   ).map(one => one.id);
 
-/** Creates this number of notifications about the idea for the user. */
+/** Creates `count` notifications about the idea for the user. */
 async function tellOften(ideaId: number, count: number) {
   await server.sql(
     `insert into notifications (account_id, user_id, event_id, kind)

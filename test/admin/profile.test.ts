@@ -243,7 +243,7 @@ describe('an address for notifications', () => {
     expect(mail.received).toHaveLength(1);
     expect((await confirm(path)).location).toBe('/admin/profile?notice=mail_changed');
     expect(await user()).toMatchObject({ notification_email: address, email: person.email });
-    // If the user enters the same address again, the server sends no mail.
+    // If the user enters the address that is already confirmed, the server sends no mail.
     expect((await askForMail(address)).location).toBe('/admin/profile?notice=saved');
     expect(await waitingJobs(server)).toEqual([]);
     expect((await askForMail(' ')).location).toBe('/admin/profile?notice=mail_ended');
@@ -365,7 +365,7 @@ describe('a new password', () => {
       }),
     );
     const winner = answers.findIndex(({ location }) => location === '/admin/profile?notice=password_changed');
-    // The other request is refused, or its browser is already signed out.
+    // The server refuses the other request, or the winning request has already signed out the other browser.
     expect(answers[1 - winner]?.location).not.toBe('/admin/profile?notice=password_changed');
     await signIn(chosen[winner]);
     expect(told('password.set')).toHaveLength(1);

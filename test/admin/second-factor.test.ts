@@ -52,7 +52,7 @@ beforeEach(async () => {
 const from = (ip: string) => new Visitor(server, { 'x-forwarded-for': ip });
 let network = 0;
 
-/** Enters the right password in a new browser of another network. */
+/** Enters the right password in a new browser on another network. */
 async function passwordOnly(next = '', one = from(`198.51.100.${(network++ % 250) + 1}`)): Promise<Visitor> {
   const answer = await one.signIn(person.email, person.password, next);
   expect(answer.status).toBe(303);

@@ -119,7 +119,7 @@ test('a page that shows a new secret is not compressed, so its length reveals no
   await ada.submit('/admin/account/embedding', '/admin/account/embedding/secrets');
   const invitations = '/admin/members/invitations';
   await ada.submit(invitations, invitations, { email: 'new@example.com', role: 'member' });
-  // This function opens two pages with secrets: the secret of the authenticator app, and the recovery codes.
+  // enrol() opens two pages with secrets. They show the secret of the authenticator app and the recovery codes.
   await enrol(ada, password, server.dependencies.clock);
   const headings = ['The new token', 'The new webhook', 'The new secret', 'The new secret'];
   headings.push('The link of the invitation', 'Turn on two-factor sign-in', 'Your recovery codes');

@@ -28,7 +28,7 @@ const tokens = () =>
 const level = (boardId = world.boardId) => `level_${boardId}`;
 const create = (fields: Record<string, string>) => visitor.submit('/admin/tokens', '/admin/tokens', fields);
 const plaintextIn = (html: string) => /ib_\d+_[\w-]{43}/.exec(html)?.[0] ?? '';
-// Joins the last parts again, because the secret of a token may contain underscores.
+// Joins all parts after the second underscore, because the secret of a token may contain underscores.
 const secretOf = (plaintext: string) => plaintext.split('_').slice(2).join('_');
 const slug = async (accountId: number) =>
   (await server.sql<{ slug: string }>('select slug from accounts where id = $1', [accountId]))[0]?.slug ?? '';
@@ -352,7 +352,7 @@ describe('the page of a token', () => {
     expect(page.html).not.toContain(secretOf(fresh));
     expect([await statusOf(old), await statusOf(fresh)]).toEqual([200, 200]);
 
-    // During the overlap, the form replaces only the newest secret.
+    // If the token has two valid secrets, the form replaces only the newer secret.
     const replaced = await rotate(id, {});
     const newest = plaintextIn(replaced.html);
     expect([await statusOf(old), await statusOf(fresh), await statusOf(newest)]).toEqual([200, 401, 200]);

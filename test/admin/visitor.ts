@@ -22,7 +22,7 @@ interface Sending {
   headers?: Record<string, string>;
 }
 
-/** A browser without JavaScript. It keeps cookies and sends forms with their hidden fields. */
+/** Simulates a browser without JavaScript, which keeps cookies and sends forms with their hidden fields. */
 export class Visitor {
   readonly cookies = new Map<string, string>();
   readonly #server: Visited;

@@ -177,7 +177,7 @@ describe('a webhook', () => {
     const { html } = await visitor.get(path);
     expect(html).toContain('Disabled by an administrator');
     expect(html).not.toContain(`action="${path}/test"`);
-    // The form is from a page that was opened before the webhook was disabled. The server must refuse it.
+    // The page with this form was opened before the webhook was disabled. The server must refuse the form.
     const refused = await visitor.post(`${path}/test`, hiddenFields(before.html, `${path}/test`));
     expect([refused.status, refused.html.includes('enable it first')]).toEqual([409, true]);
 

@@ -4,7 +4,7 @@ import { createWorld, insertIdea, type World } from '../helpers/fixtures.ts';
 import { snapshot } from '../helpers/snapshot.ts';
 import { cliOn } from './run-cli.ts';
 
-/** Each test has its own migrated database and runs commands on it. */
+/** Each test has its own migrated database and runs commands on this database. */
 const test = base.extend<{ db: TestDatabase; cli: ReturnType<typeof cliOn> }>({
   // biome-ignore lint/correctness/noEmptyPattern: vitest reads a fixture's dependencies from the pattern.
   db: async ({}, use) => {

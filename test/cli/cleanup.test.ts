@@ -94,7 +94,8 @@ describe('cleanup', () => {
     expect(stdout).toMatch(/ada@example\.com .+ owner of acme/);
     expect(stdout).toMatch(/grace@example\.com .+ ideas 1, memberships 1\n/);
 
-    // Ada could not be erased because she owns the account. The erasure of the account removes that reason.
+    // The server could not erase Ada, because she owns the account. After this command, the erasure of the account
+    // removes this obstacle.
     await cli.json('account', 'schedule-deletion');
     await passGraces();
     expect(await cli.json('cleanup', '--dry-run')).toMatchObject({

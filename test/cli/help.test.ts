@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { buildProgram } from '../../server/cli/program.ts';
 import { runCliProcess } from './run-cli.ts';
 
-/** Lists all commands that have no subcommands. The path contains the words that call the command. */
+/** Lists all commands that have no subcommands. `path` contains the words that call the command. */
 function verbsOf(command: Command, path: string[] = []): { path: string[]; verb: Command }[] {
   if (command.commands.length === 0) return [{ path, verb: command }];
   return command.commands.flatMap(one => verbsOf(one, [...path, one.name()]));

@@ -88,7 +88,7 @@ test.concurrent('without DATABASE_URL, only the command migrate creates an embed
   expect(await diagnose(settings)).toEqual({ exitCode: 1, problems: [`error: There is no database in ${dataDir}`] });
   expect(await readdir(directory)).toEqual([]);
 
-  // If a command did not stop the PostgreSQL that it started, its own process would not end.
+  // If a command did not stop the PostgreSQL that it had started, the process of the command would not end.
   expect(await runCliProcess(settings, 'migrate')).toMatchObject({ exitCode: 0, stderr: '' });
   expect(await runCliProcess(settings, 'account', 'list')).toEqual({ exitCode: 0, stdout: 'None.\n', stderr: '' });
 });

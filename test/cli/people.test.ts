@@ -7,7 +7,7 @@ import { testAppKey } from '../helpers/server.ts';
 import { testSecretBox } from '../helpers/webhooks.ts';
 import { cliOn } from './run-cli.ts';
 
-/** Each test has its own migrated database with an account and a board, and runs commands on it. */
+/** Each test runs commands on its own migrated database, which contains an account and a board. */
 const test = base.extend<{ db: TestDatabase; world: World; cli: ReturnType<typeof cliOn> }>({
   // biome-ignore lint/correctness/noEmptyPattern: vitest reads a fixture's dependencies from the pattern.
   db: async ({}, use) => {

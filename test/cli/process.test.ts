@@ -12,14 +12,11 @@ import { cliOn, main, runCli, runCliProcess } from './run-cli.ts';
 const db = await createDatabaseForFile();
 await createWorld(db, { slug: 'web-app', name: 'Web app ☾' });
 await db.sql(`update users set email = 'ada@example.com'`);
-// With this change, the command doctor reports an error.
+// Invalid data for the command doctor, which reports an error for it.
 await db.sql(`update statuses set category = 'planned'`);
 const settings = { DATABASE_URL: db.url, APP_KEY: testAppKey.toString('base64') };
 
-/**
- * The commands to compare. They cover every exit code and every output stream. Each test file in this folder has one of
- * the commands.
- */
+/** The commands to compare. They cover every exit code, every output stream and several groups of commands. */
 const commands = [
   { line: 'board list --json', exitCode: 0, writes: 'stdout' },
   { line: 'member remove --user ada@example.com', exitCode: 1, writes: 'stderr' },

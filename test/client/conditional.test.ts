@@ -69,7 +69,7 @@ describe('the option cache', () => {
     await client.ideas.vote(ideaId, { value: 'up' });
     expect(await client.ideas.get(ideaId).withResponse()).toMatchObject({ status: 200, data: { score: 1 } });
     expect(await client.ideas.get(ideaId).withResponse()).toMatchObject({ status: 304, data: { score: 1 } });
-    // Writes, and reads with another URL, have no cached response.
+    // The client caches no responses to writes, and has not yet cached a response for this other URL.
     await client.board.get();
     expect(sentTags()).toEqual([
       undefined,

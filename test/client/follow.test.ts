@@ -41,7 +41,10 @@ afterAll(async () => {
 let waits: number[];
 let now: number;
 
-/** Returns a client that connects through the gateway. Its simulated clock advances only while the client waits. */
+/**
+ * Returns a client that connects through the gateway. The client's simulated clock advances only while the client
+ * waits.
+ */
 function impatientClient(options: Partial<IdeaBoardOptions> = {}): IdeaBoard {
   const given = { baseUrl: gateway.url, token, ...options };
   const environment = {
@@ -97,7 +100,7 @@ describe('client.events.follow', () => {
     };
     for await (const event of client.events.follow({ onCursor })) {
       story.push(titleOf(event));
-      // The program crashes while it handles the third event.
+      // Simulates a program that crashes while it handles the third event.
       if (titleOf(event) === '3') break;
     }
     expect(story).toEqual(['1', 'saved', '2', 'saved', '3']);
@@ -136,7 +139,7 @@ describe('client.events.follow', () => {
       else break;
     }
     expect(titles).toEqual(['1', '2', '3']);
-    // The waits that the server asked for with Retry-After.
+    // The server asked for these waits with Retry-After.
     expect(waits.filter(one => one === 300_000)).toHaveLength(2);
     expect(Math.max(...waits)).toBe(300_000);
   });

@@ -34,7 +34,10 @@ export interface Gateway {
   url: string;
   /** All requests that the gateway has received. */
   requests: PassedRequest[];
-  /** Applies the faults to the next requests in order. The gateway forwards later requests without a fault. */
+  /**
+   * Applies one fault to each of the next requests, in the order of the arguments. The gateway forwards later requests
+   * without a fault.
+   */
   plan(...faults: (Fault | 'pass')[]): void;
   /** Resolves when the gateway has received `count` requests in total. */
   waitForRequests(count: number): Promise<void>;

@@ -42,7 +42,7 @@ async function buildAndPack(folder: string): Promise<PackedPackage> {
   return pack(stage);
 }
 
-/** Packs the package in a directory. The tarball is in the directory too. */
+/** Packs the package in a directory, and writes the tarball into this directory. */
 async function pack(directory: string): Promise<PackedPackage> {
   const args = ['pack', directory, '--json', '--ignore-scripts', '--pack-destination', directory];
   const { stdout } = await run('npm', args, { cwd: directory, maxBuffer: 64 * 1024 * 1024 });

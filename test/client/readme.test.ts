@@ -44,7 +44,10 @@ afterAll(async () => {
   await server.close();
 });
 
-/** Runs a README program until it prints its "Raw:" line. Then sends two webhooks to the program and ends it. */
+/**
+ * Runs a README program until the program prints its "Raw:" line. Then sends two webhooks to the program and ends the
+ * program.
+ */
 async function runTour(command: string, args: string[]): Promise<string[]> {
   const world = await createWorld(server);
   await createTag(server, world.accountId, world.boardId);

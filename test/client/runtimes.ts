@@ -56,7 +56,7 @@ export function findChromium(): string | undefined {
     ...globSync(join(homedir(), '.cache/ms-playwright/chromium*/chrome-linux*/{chrome,headless_shell}')),
   ];
   const path = candidates.find(candidate => candidate && existsSync(candidate));
-  // Several test files search for Chromium in several processes. Only the first of them prints the warning.
+  // Many test files search for Chromium. After the first warning, this variable prevents further warnings.
   if (!path && process.env.IS_CHROMIUM_MISSED === undefined) {
     process.env.IS_CHROMIUM_MISSED = '1';
     console.warn('No Chromium is installed: tests in a browser are skipped. Set CHROMIUM_PATH to use one.');

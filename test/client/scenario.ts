@@ -7,8 +7,8 @@ export interface ScenarioWorld {
 }
 
 /**
- * Runs the same calls of the client on every runtime and returns the results. The function receives the client as an
- * argument. It uses only APIs that every runtime has.
+ * Makes the same calls of the client on every runtime and returns the results. The function receives the client as an
+ * argument. The function uses only APIs that every runtime has.
  */
 export async function runScenario(
   sdk: typeof import('../../client/main.ts'),

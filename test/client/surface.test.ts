@@ -144,7 +144,7 @@ test('the result of a client read with the option etag has the type of the data 
     expectTypeOf(await board.get({ etag })).toEqualTypeOf<declared.BoardDetails | NotModified>();
     expectTypeOf(await webhooks.list({}, { etag })).toEqualTypeOf<declared.WebhookList | NotModified>();
     expectTypeOf(await webhooks.get(1, { etag })).toEqualTypeOf<declared.Webhook | NotModified>();
-    // The response with the token has no ETag, so this method has no option `etag`.
+    // The response of this method has no ETag, so the method has no option `etag`.
     expectTypeOf<IdeaBoard['token']['get']>().parameter(0).toEqualTypeOf<CallOptions | undefined>();
   };
   expectTypeOf(read).toBeFunction();

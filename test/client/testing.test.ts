@@ -290,7 +290,7 @@ describe('the answers of the test server', () => {
     return answers;
   }
 
-  /** Replaces values that differ between two servers by their type. */
+  /** If a field has different values on two servers, returns the type of the value instead of the value. */
   function neutral(name: string, value: unknown): unknown {
     if (
       [

@@ -13,7 +13,7 @@ export interface StartedWorker {
 }
 
 /**
- * Starts workerd, the runtime of Cloudflare Workers, with one worker. The bundle of the worker fails to build if it
+ * Starts workerd, the runtime of Cloudflare Workers, with one worker. The worker's bundle cannot be built if the worker
  * imports a module that only one runtime has. `bindings` are the texts in the environment of the worker.
  */
 export async function startWorker(

@@ -15,7 +15,7 @@ export const document = fileURLToPath(new URL('../../contract/openapi.json', imp
 /** The path of TypeScript 5. The client generators do not support the compiler API of TypeScript 7. */
 export const compilerApi = require.resolve('typescript');
 
-/** The path of the compiler of TypeScript 7, which needs a fifth of the time of TypeScript 5. */
+/** The path of the TypeScript 7 compiler, which is five times as fast as TypeScript 5. */
 const compiler = fileURLToPath(new URL('../../node_modules/typescript/bin/tsc', import.meta.url));
 
 /** A client that a third-party tool generates, and a program that uses it. */
@@ -26,8 +26,8 @@ export interface Consumer {
   /** The compiler flags beyond `--strict`. The generated code compiles with all of these flags. */
   flags: string[];
   /**
-   * A module that exports `use(baseUrl, tokens)`. It creates an idea, votes on it, lists the ideas, gets one error, and
-   * returns an Outcome. The line after each `@ts-expect-error` has a type error.
+   * A module that exports the function `use(baseUrl, tokens)`. The function creates an idea, votes on it, lists the
+   * ideas, gets one error, and returns an Outcome. The line after each `@ts-expect-error` has a type error.
    */
   program: string;
 }

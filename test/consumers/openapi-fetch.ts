@@ -77,7 +77,8 @@ export const openapiFetch: Consumer = {
       const { error, response } = await clientOf(tokens.read).POST('/api/v1/ideas', { body: input });
       if (!error) throw new Error('not refused');
       const { key } = error.error;
-      // The error type joins all statuses of the operation, because the client does not separate them.
+      // The type of the error covers all error statuses of the operation, because the client does not distinguish the
+      // statuses.
       check<Equal<Extract<typeof key, 'insufficient_scope' | 'voting_closed'>, 'insufficient_scope'>>();
 
       return { created, tally, titles: list.data.map(idea => idea.title), refusal: { status: response.status, key } };

@@ -6,7 +6,9 @@ import { type Consumer, document, run } from './consumer.ts';
 const require = createRequire(import.meta.url);
 const generator = require.resolve('orval/bin/orval');
 
-/** The client that orval generates: types, and functions that call fetch. Its base URL is from the document. */
+/**
+ * The client that orval generates: types, and functions that call fetch. Its base URL comes from the OpenAPI document.
+ */
 export const orval: Consumer = {
   name: 'orval',
   flags: ['--exactOptionalPropertyTypes', '--noUncheckedIndexedAccess'],

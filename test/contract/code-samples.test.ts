@@ -16,7 +16,7 @@ const run = promisify(execFile);
 type Any = any;
 const document: Any = JSON.parse(readFileSync(join(repository, 'contract/openapi.json'), 'utf8'));
 
-/** The request of an operation that the document's examples describe. One operation needs a query. */
+/** The request that the examples in the OpenAPI document describe for one operation. */
 interface ExampleRequest {
   line: string;
   authorization: string | undefined;
@@ -96,9 +96,9 @@ test('each TypeScript sample in the OpenAPI document compiles, and sends the exa
   received.length = 0;
   const program = files.map(file => `await import(${JSON.stringify(file)});`).join('\n');
   await run(process.execPath, ['--input-type=module', '-e', program], { env: environment });
-  // The SDK asks for the longest pages of a list.
+  // Removes `per_page`, because the SDK asks for the longest pages of a list, but the examples do not.
   const sent = received.map(one => ({ ...one, line: one.line.replace('?per_page=100', '') }));
-  // The SDK sends the token with every request, also to the probes.
+  // The SDK sends the token with every request, even with requests to the health probes.
   expect(sent).toEqual(exampleRequests.map(one => ({ ...one, authorization: 'Bearer ib_1_secret' })));
 });
 

@@ -165,7 +165,7 @@ test('the OpenAPI linters Redocly and Spectral find a wrong example of a request
   spoiled.components.examples.IdeaMergedEvent.value.data.idea = null;
   const wrong = ['IdeaInput.value.title', 'Idea.value.score', 'not_found.value.error.key'];
   wrong.push('IdeaMergedEvent.value.data.idea');
-  // The linters check these operations much faster than the whole document.
+  // Keeps only these operations, because the linters need much longer for the whole document.
   const paths = ['/api/v1/ideas', '/api/v1/ideas/{id}'];
   spoiled.paths = Object.fromEntries(paths.map(path => [path, spoiled.paths[path]]));
   const directory = await mkdtemp(join(tmpdir(), 'idea-board-spoiled-'));

@@ -16,8 +16,8 @@ const input = {
 };
 
 /**
- * The rules of the MCP registry for an entry: version 2025-12-11 of its schema, and the checks that it makes when an
- * entry is published.
+ * The rules of the MCP registry for an entry: version 2025-12-11 of the registry's schema, and the registry's further
+ * checks when somebody publishes an entry.
  */
 const Entry = z.strictObject({
   $schema: z.literal('https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json'),

@@ -16,7 +16,7 @@ interface ReleasedOperation {
   responses: Record<string, Content>;
 }
 
-/** The OpenAPI document of the last release. In JSON Schema, the shared schemas are in $defs. */
+/** The OpenAPI document of the last release. Its references point to `$defs`, where JSON Schema has shared schemas. */
 const released = JSON.parse(
   readFileSync(new URL('../../contract/openapi.released.json', import.meta.url), 'utf8').replaceAll(
     '#/components/schemas/',

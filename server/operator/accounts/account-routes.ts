@@ -71,7 +71,8 @@ export function accountRoutes({ config, clock }: ServerDependencies, askForPassw
       account: present(account),
       owners: account.owners.map(({ id, email }) => ({ email: shownAddress(email), href: `/operator/users/${id}` })),
       hasAgentApi: hasAgentApi(account, config),
-      // One webhook can be in two lists, because a failing or disabled webhook can also have dead deliveries.
+      // Removes duplicates: one webhook can be in two lists, because a failing or disabled webhook can also have dead
+      // deliveries.
       webhooks: [...new Map(webhooks.map(webhook => [webhook.id, presentWebhook(webhook)])).values()],
     };
     return visit.page('accounts/account', data.account.name, data, { notices });
@@ -139,7 +140,8 @@ export function accountRoutes({ config, clock }: ServerDependencies, askForPassw
       path: '/operator/accounts/:id/delete',
       async ask(visit) {
         const account = await readFor(visit);
-        // The form is not shown again, because the page of the account already shows the scheduled deletion.
+        // If the account is already being deleted, redirects to its page, which shows the time of the scheduled
+        // deletion.
         if (account.state !== 'active') return backTo(account).href;
         const { text: time } = showErasure(clock.now().toISOString(), graceHours) ?? { text: '' };
         return {

@@ -11,7 +11,7 @@ export const auditRoute: OperatorRoute = { path: '/operator/audit', show: showAu
 
 async function showAudit(visit: OperatorVisit) {
   const { AUDIT_LOG: output } = visit.server.config;
-  // By default, the list leaves out the entries about opened pages of the operator's panel, because they could fill the
+  // By default, leaves out the entries that record an opened page of the operator's panel, because they could fill the
   // whole list.
   const isAll = visit.parameter('entries') === 'all';
   const data = {

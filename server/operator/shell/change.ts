@@ -17,7 +17,7 @@ export function operate<T>({ server, user }: OperatorVisit, work: (admin: Admini
   return database.transaction(transaction => work(administrationIn(transaction, { audit, actor, now: clock.now() })));
 }
 
-/** A page for one change. Its form asks for the operator's password. */
+/** A page where the operator confirms one change. The form of this page asks for the operator's password. */
 interface ChangePage {
   /** The question as the heading of the page, such as `Block <name>?` */
   heading: Html;
@@ -32,7 +32,10 @@ interface ChangePage {
 
 interface Change {
   path: string;
-  /** Returns the page. If the change has already happened, returns a path to redirect to. */
+  /**
+   * Returns the page that asks the operator to confirm the change. If the change has already happened, returns a path
+   * to redirect to.
+   */
   ask: (visit: OperatorVisit) => Promise<ChangePage | string>;
   /** Makes the change. Returns the path of the next page. */
   run: (admin: Administration, visit: OperatorVisit) => Promise<string>;
@@ -42,7 +45,7 @@ export type AskForPassword = ReturnType<typeof askForOwnPassword>;
 
 /**
  * Returns the route of a change. Every change needs the password of the signed-in operator again, because somebody at
- * an unattended browser could damage all accounts. The rate limits of sign-in apply.
+ * an unattended browser could damage all accounts. Wrong passwords count against the rate limits of sign-in.
  */
 export function changeRoute(askForPassword: AskForPassword, { path, ask, run }: Change): OperatorRoute {
   return {

@@ -14,7 +14,7 @@ export async function requireOperator(request: FastifyRequest, reply: FastifyRep
   const { browserSession } = request;
   if (!browserSession) return requireSession(request, reply);
   if (browserSession.user.is_operator) return requireSecondFactor(request, reply);
-  // Without the navigation, this page looks like the error page of a missing path.
+  // Leaves out the navigation, so that this error page looks exactly like the error page of a missing path.
   request.frameOfError = null;
   throw new DomainError('not_found');
 }

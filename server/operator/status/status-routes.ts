@@ -46,7 +46,7 @@ interface Facts {
   heartbeat: string | undefined;
 }
 
-/** Explains a check of GET /ready, with the facts that it compares. */
+/** Explains the result of a check of GET /ready, with the values that the check compares. */
 function explain(check: ReadinessCheck, { server, streams, heartbeat }: Facts): string {
   if (check === 'database') return t('operator.status.database');
   if (check === 'migrations') {
@@ -87,7 +87,7 @@ function presentQueue(tasks: TaskQueue[]) {
   const total = tasks.reduce((sum, { queued }) => sum + queued, 0);
   return {
     tasks: tasks.map(task => ({ ...task, oldestDue: showStored(task.oldest_due_at) })),
-    // The counts are exact up to this number of jobs.
+    // The number of jobs that the server has read, if it may not have read all jobs. The counts may then be too low.
     mostJobs: total < mostJobsRead ? undefined : mostJobsRead,
     failingJobs: tasks.flatMap(({ task, failing_jobs }) =>
       failing_jobs.map(job => ({

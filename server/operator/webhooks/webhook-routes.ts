@@ -33,7 +33,10 @@ async function showWebhooks(visit: OperatorVisit) {
   return visit.page('webhooks/list', t('shell.labels.webhooks'), data);
 }
 
-/** Reads the position of the last webhook on the previous page, such as 12.345. Ignores an invalid position. */
+/**
+ * Reads the account id and the webhook id of the previous page's last webhook, such as 12.345. Ignores an invalid
+ * value.
+ */
 function placeOf(visit: OperatorVisit) {
   const [, account, endpoint] = /^([1-9]\d{0,14})\.([1-9]\d{0,14})$/.exec(visit.parameter('after')) ?? [];
   return account === undefined ? undefined : { accountId: Number(account), endpointId: Number(endpoint) };

@@ -50,7 +50,7 @@ const notices = {
   ...moderationNotices,
 } satisfies Notices;
 
-/** Shows the ideas of a board in one of the orders, filtered by status, tag and search text. */
+/** Shows the ideas of a board, filtered by status, tag and search text, in the order that the visitor has chosen. */
 export async function showBoard(visit: BoardVisit, problem?: Problem) {
   const query = readQuery(BoardQuery, visit.request.query);
   const { read, slug } = boardOf(visit.request);
@@ -95,8 +95,8 @@ function noticesOf({ request }: BoardVisit) {
 }
 
 /**
- * Returns the form to join the account, if the signed-in person may join. For a member who must sign in with a provider
- * of the account, returns the sign-in buttons.
+ * Returns the form to join the board's account, if the signed-in person may join. For a member who must sign in with an
+ * identity provider of the account, returns the sign-in buttons.
  */
 async function presentJoin({ request, server }: BoardVisit) {
   const { database, config } = server;
@@ -105,7 +105,7 @@ async function presentJoin({ request, server }: BoardVisit) {
   if (!person || member) return undefined;
   const user = { accountId: read.actor.accountId, userId: person.id };
   const standing = await readStanding(database, user);
-  // A member has signed in without a provider, but the account requires a sign-in with a provider.
+  // A member has signed in without an identity provider of the account, but the account requires one.
   if (standing === 'member') {
     const providers = await readProviderButtons(server, user.accountId);
     return providers.length > 0 ? { providers, next: boardPath(slug) } : undefined;
@@ -115,7 +115,9 @@ async function presentJoin({ request, server }: BoardVisit) {
   return { action: `${boardPath(slug)}/join`, mustConfirm };
 }
 
-/** Returns the path of the list that contained the form. The text is the query of the list, beginning with `?`. */
+/**
+ * Returns the path of the list that contained a submitted form. `text` is the query of the list, beginning with `?`.
+ */
 export function listPathOf(request: FastifyRequest, text: string): string {
   const query = readQuery(BoardQuery, Object.fromEntries(new URLSearchParams(text.slice(1))));
   return pathOn(request, '', changesOf(query));
@@ -134,7 +136,8 @@ function presentBoard(visit: BoardVisit, board: BoardView, query: BoardQuery, pa
     searchPath: boardOf(request).root,
     newPath: boardOf(request).member ? pathOn(request, '/new', q === undefined ? {} : { title: q }) : undefined,
     q: q ?? '',
-    // The search form sends the current status and order in hidden fields.
+    // The search form sends the current filters and the current order in hidden fields, so that a search keeps the
+    // filters and the order.
     kept: Object.entries({ ...boardOf(request).parameters, ...changesOf({ status, status_key, tag, sort }) }).map(
       ([name, value]) => ({ name, value }),
     ),

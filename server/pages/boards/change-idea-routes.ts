@@ -63,7 +63,10 @@ export const changeIdeaRoutes: Route<AccountOfUser | undefined>[] = [
   },
 ];
 
-/** Shows the form. A refused form keeps the texts that the person entered. */
+/**
+ * Shows the form for editing an idea. If the server has refused the form, the page keeps the texts that the person
+ * entered.
+ */
 async function showEdit(visit: BoardVisit, problem?: Problem) {
   const { board, idea } = visit.isSent ? await readTexts(visit) : await readChangeable(visit);
   const kept = (name: 'title' | 'body') => (visit.isSent ? visit.field(name) : idea[name]);
@@ -72,8 +75,8 @@ async function showEdit(visit: BoardVisit, problem?: Problem) {
     action: visit.request.url,
     title: kept('title'),
     body: kept('body'),
-    // After a conflict, the form contains the time of the other change. So the person can compare both texts and then
-    // save.
+    // The time of the last change. If somebody else has changed the idea meanwhile, the person can compare both texts
+    // and then save.
     updatedAt: presentTime(idea.updated_at),
     minutes: changeMinutes,
     reason: reason && { ...reason, value: visit.field('reason') },
@@ -90,8 +93,8 @@ async function readTexts(visit: BoardVisit) {
 }
 
 /**
- * Reads an idea that the person may change now. The operation later checks other conditions, such as votes by other
- * people.
+ * Reads an idea that the person may edit or delete now. The later edit or deletion also checks other conditions, such
+ * as votes by other people.
  */
 async function readChangeable(visit: BoardVisit) {
   const read = await readTexts(visit);

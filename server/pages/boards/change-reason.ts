@@ -5,7 +5,10 @@ import { type BoardVisit, memberOf } from './opened-board.ts';
 
 const maxReasonLength = 500;
 
-/** Returns the form field for a reason if a moderator changes the text of another person. */
+/**
+ * Returns the form field where a moderator explains a change of another person's text. Returns undefined for the
+ * moderator's own text.
+ */
 export function reasonField(visit: BoardVisit, text: { author_id: number }, hint: 'of_idea' | 'of_change') {
   if (text.author_id === memberOf(visit).actor.userId) return undefined;
   return {
@@ -16,7 +19,7 @@ export function reasonField(visit: BoardVisit, text: { author_id: number }, hint
   };
 }
 
-/** Reads the reason. Undefined if the field is empty. */
+/** Reads the reason for the change from the form. Returns undefined if the field is empty. */
 export function readReason(visit: BoardVisit): string | undefined {
   const given = visit.field('reason').trim();
   if (given === '') return undefined;

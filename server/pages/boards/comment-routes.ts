@@ -65,7 +65,9 @@ function placeOf(visit: BoardVisit): CommentOfIdea {
   return { ideaId: visit.id(), commentId: visit.id('comment') };
 }
 
-/** Shows the form. If the person sent the edit too late, the page still shows the text that the person entered. */
+/**
+ * Shows the form for editing a comment. If the person sent the form too late, the page still shows the entered text.
+ */
 async function showEdit(visit: BoardVisit, problem?: Problem) {
   const { ideaId, commentId } = placeOf(visit);
   const op = memberOf(visit);

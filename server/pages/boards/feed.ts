@@ -60,8 +60,8 @@ function withReply(body: string, reply: CommentView | undefined): string {
 }
 
 /**
- * Returns a tag URI (RFC 4151). It stays the same if the slug of the board changes, so that feed readers do not show
- * known ideas as new.
+ * Returns a tag URI (RFC 4151). The URI does not contain the slug of the board, so that feed readers do not show known
+ * ideas as new after the slug changes.
  */
 function idOf(baseUrl: string, name: string, createdAt: string): string {
   return `tag:${new URL(baseUrl).hostname},${presentTime(createdAt).slice(0, 10)}:${name}`;

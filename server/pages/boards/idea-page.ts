@@ -42,8 +42,8 @@ const notices = {
 } satisfies Notices;
 
 /**
- * Shows an idea of a board with a page of its comments, the oldest first. Members can follow the idea, vote on it and
- * comment on it.
+ * Shows an idea of a board with one page of its comments. The oldest comments come first. Members can follow the idea,
+ * vote on it and comment on it.
  */
 export async function showIdea(visit: BoardVisit, problem?: Problem) {
   const { request, server } = visit;
@@ -90,7 +90,8 @@ export async function showIdea(visit: BoardVisit, problem?: Problem) {
     board: { label: shortLine(board.name, 100), href: pathOn(request) },
     isPending: idea.moderation_state === 'pending',
     isMerged: idea.merged_into_id !== null,
-    // The target of the merge. Undefined if the idea is not merged, or if the reader may not see the target.
+    // The idea that this idea was merged into. Undefined if the idea is not merged, or if the reader may not see the
+    // other idea.
     mergedInto: target && { label: shortLine(target.title, 200), href: pathOn(request, `/ideas/${target.id}`) },
     reply: reply && presentComment(reply, beside),
     ...presentComments(

@@ -10,8 +10,8 @@ import { buildThrottle } from '../sign-in/throttle.ts';
 import { type BoardVisit, boardOf, boardPath } from './opened-board.ts';
 
 /**
- * Makes the signed-in person a member of the board's account, if the account lets their address join. An unconfirmed
- * address first gets a mail with a sign-in link, which confirms the address.
+ * Makes the signed-in person a member of the board's account, if people with the person's e-mail address may join the
+ * account. A person with an unconfirmed address first gets a mail with a sign-in link, which confirms the address.
  */
 export function joinRoute(server: ServerDependencies): Route<AccountOfUser | undefined> {
   const { database, audit } = server;

@@ -51,7 +51,7 @@ export const memberRoutes: Route<AccountOfUser | undefined>[] = [
   }),
 ];
 
-/** Defines a form on the page of an idea. If the change is refused, the page shows the reason. */
+/** Defines a form on the page of an idea. If the server refuses the change, the page shows the reason. */
 function changeRoute(
   form: string,
   work: (op: PersonOperation, ideaId: number, visit: BoardVisit) => Promise<string>,
@@ -102,7 +102,10 @@ async function showForm(visit: BoardVisit, title: string, similar: SimilarIdea[]
   return visit.page('new-idea', frameOfBoard(visit, board, { page: t('boards.submit_idea') }), data, { problem });
 }
 
-/** Creates the idea. But if the board has similar ideas that the person has not seen yet, shows them first. */
+/**
+ * Creates the idea. If the board has similar ideas that the person has not seen yet, shows the similar ideas and
+ * creates nothing.
+ */
 async function submitIdea(visit: BoardVisit) {
   const input = IdeaInput.safeParse({ title: visit.field('title'), body: visit.field('body') });
   if (!input.success) throw new FormProblem(422, refusedText(input.error));
@@ -115,14 +118,14 @@ async function submitIdea(visit: BoardVisit) {
     await requireFirst(op, visit.request.body);
     return createIdea(op, input.data);
   });
-  // The member cannot open the page of the pending idea, because only moderators can.
+  // Does not return the path of the idea's page, because only moderators can open the page of a pending idea.
   if (idea.moderation_state === 'pending' && !boardOf(visit.request).member?.isModerator) {
     return pathOn(visit.request, '', { notice: 'awaits_approval' });
   }
   return pathOn(visit.request, `/ideas/${idea.id}`, { notice: 'submitted' });
 }
 
-/** Returns the message for a form of an idea with an invalid title or body. */
+/** Returns the error message for a form with an invalid title or body of an idea. */
 export function refusedText({ issues }: { issues: readonly { path: readonly PropertyKey[] }[] }): string {
   return issues[0]?.path[0] === 'title' ? t('boards.new_idea.title_refused') : t('boards.new_idea.body_refused');
 }

@@ -16,13 +16,13 @@ import type { Visit } from '../shell/visit.ts';
 /** The board of a request, as the visitor or the signed-in member may read it. */
 interface BoardOfRequest {
   slug: string;
-  /** The path of the board's pages: /b/<slug>, or /b/<slug>/embed in a frame of another site. */
+  /** The path of the board's pages: /b/<slug>, or /b/<slug>/embed for pages in a frame of another site. */
   root: string;
   isEmbedded: boolean;
   isPublic: boolean;
-  /** The account of the board if the signed-in person is a member of it. */
+  /** The account of the board. Undefined if the signed-in person is not a member of this account. */
   account: AccountOfUser | undefined;
-  /** The actor for a member. Undefined for everybody else. */
+  /** The signed-in member of the board's account as an actor. Undefined for all other people. */
   member: Actor | undefined;
   read: ReadOperation;
   /** The query parameter that names the account, if the person can open several boards with the same slug. */
@@ -35,7 +35,7 @@ declare module 'fastify' {
   }
 }
 
-/** A visit of a page of a board. The account is undefined if the person is not a member of it. */
+/** A request for a page of a board. The account is undefined if the person is not a member of the board's account. */
 export type BoardVisit = Visit<AccountOfUser | undefined>;
 
 /**
@@ -51,15 +51,15 @@ export function openBoards({ database }: Pick<ServerDependencies, 'database'>, {
     const accountOf = (board: OpenedBoard) => accounts.find(({ id }) => id === board.accountId);
     const person = user && { userId: user.id, accountIds: accounts.map(({ id }) => id) };
     const boards = await findBoards(database, slug, person);
-    // A session on embedded pages belongs to one account. A board of this account comes before a public board with the
-    // same slug.
+    // A session on embedded pages belongs to one account. If several boards have the slug, the server prefers the board
+    // of this account.
     const named = isEmbedded ? accounts[0]?.slug : fieldOf(request.query, 'account');
     const board = boards.find(one => accountOf(one)?.slug === named) ?? boards[0];
     if (!board) throw new DomainError('not_found');
     const account = accountOf(board);
     const { id: boardId, accountId } = board;
     const member = account && actorIn(board.member, isEmbedded);
-    // The person may have left the account since the server read the session.
+    // The person may have left the account after the server read the session.
     if (!member && !board.isPublic) throw new DomainError('not_found');
     const visitor = { accountId, boardId, voterId: null, isModerator: false } as const;
     request.wayOut = () => wayToBoard(root);
@@ -77,15 +77,16 @@ export function openBoards({ database }: Pick<ServerDependencies, 'database'>, {
 }
 
 /**
- * Returns the actor for a member. In a frame nobody is a moderator, because the account's application decides as which
- * user a person is signed in.
+ * Returns the actor for a member. Nobody is a moderator in a frame, because the account's application decides as which
+ * user a person is signed in there.
  */
 function actorIn(member: Actor | undefined, isEmbedded: boolean): Actor | undefined {
   return member && isEmbedded ? { ...member, isModerator: false } : member;
 }
 
 /**
- * Returns the text and the link for the error page of a missing page on a board, such as the page of a pending idea.
+ * Returns the explanation and the link for the 404 page of a missing page on a board. The page of a pending idea also
+ * counts as missing.
  */
 function wayToBoard(root: string) {
   return {
@@ -99,7 +100,7 @@ export function boardOf({ boardOfRequest }: FastifyRequest): BoardOfRequest {
   return boardOfRequest;
 }
 
-/** Returns the context for operations of the signed-in member. The route must use requireMember. */
+/** Returns the context for operations of the signed-in member. The route must have the hook requireMember. */
 export function memberOf({ request, server }: BoardVisit) {
   const { read, member } = boardOf(request);
   if (!member) throw new Error('The route is not behind requireMember');
@@ -119,7 +120,7 @@ export async function sendToSignIn(request: FastifyRequest, reply: FastifyReply)
   return redirectToSignIn(request, reply, request.method === 'GET' ? request.url : board);
 }
 
-/** An onRequest hook that refuses a signed-in person who is no member of the board's account. */
+/** An onRequest hook that refuses a signed-in person who is not a member of the board's account. */
 export async function requireMember(request: FastifyRequest) {
   const { root, member } = boardOf(request);
   if (member) return;
@@ -151,8 +152,8 @@ export function ideaPath(slug: string, id: number): string {
 }
 
 /**
- * Returns the path and the query of the same page outside a frame. Leaves out the parameters about a sign-in in the
- * frame.
+ * Returns the path and the query of the same page outside a frame. Leaves out the parameters that belong to a sign-in
+ * in the frame.
  */
 export function ordinaryPathOf(request: FastifyRequest): string {
   const { root, slug, isEmbedded } = boardOf(request);
@@ -188,7 +189,8 @@ export async function changeAsMember<T>(
   const limit = server.config.RATE_LIMIT_MEMBER;
   await chargeForm(server, visit, 'writes', [['member', String(user.id), limit, hour]]);
   const { accountId } = member;
-  // Finds the member again in the transaction, because the person may have been blocked or removed meanwhile.
+  // Finds the member again in the transaction, because the person may have been blocked or removed after the request
+  // began.
   const find: Parameters<typeof actAs>[1] = async db => {
     const actor = actorIn(await findMember(db, { accountId, userId: user.id }, board), board.isEmbedded);
     if (!actor) throw new DomainError('not_found');

@@ -9,7 +9,7 @@ import type { Notices, Route } from '../shell/visit.ts';
 import { type BoardVisit, memberOf, pathOn } from './opened-board.ts';
 import { frameOfBoard, presentTime } from './present-idea.ts';
 
-/** The lists of ideas that a member submitted, voted on or follows, by the last part of their paths. */
+/** The lists of ideas that a member submitted, voted on or follows. Each key is the end of the list's path. */
 const ownLists = {
   '/mine': { name: 'submitted', list: presentSubmitted },
   '/mine/votes': { name: 'voted', list: presentVoted },
@@ -26,8 +26,8 @@ export const ownRoutes: Route<AccountOfUser | undefined>[] = ownPaths.map(path =
 }));
 
 /**
- * Returns the path of the list of followed ideas. After a form, the browser returns to this list. The form names the
- * page of the list.
+ * Returns the path of the list of followed ideas, where the browser returns after a form. The form's field `cursor`
+ * gives the current page of the list.
  */
 export function pathToFollowed(visit: BoardVisit, notice: keyof typeof notices): string {
   const cursor = visit.field('cursor');

@@ -35,7 +35,7 @@ export function presentChanges(visit: Pick<Visit, 'field'>, idea: IdeaView, boar
       color,
       id,
     })),
-    // The maximum number of tags, if the idea has so many tags already. Undefined if the idea can get more tags.
+    // The maximum number of tags, if the idea has already reached this number. Undefined if the idea can get more tags.
     maxTags: idea.tags.length >= maxTagsOfIdea ? maxTagsOfIdea : undefined,
     otherTags: optionsOf(
       board.tags.filter(({ id }) => !assigned.has(id)).map(({ id, name }) => [String(id), shortLine(name, 40)]),

@@ -4,7 +4,7 @@ import { linkedText } from '../../text/linked-text.ts';
 import { shownName } from '../shell/show.ts';
 import { presentTime } from './present-idea.ts';
 
-/** The data that all comments of a page need. The server reads it once for the page. */
+/** The data that all comments of a page need. The server reads this data once for each page. */
 export interface ShownBeside {
   /** Returns the member names that a text of the idea mentions. */
   namesIn: Awaited<ReturnType<typeof readMentions>>;

@@ -26,7 +26,7 @@ interface PageOfBoard {
   page?: string;
   /** The view of the board that the page shows. The navigation marks this view. */
   view?: 'ideas' | 'roadmap' | 'mine';
-  /** A text about the page, such as the body of the idea. Previews of the page show its beginning. */
+  /** A text about the page, such as the body of the idea. Previews of the page show the beginning of this text. */
   description?: string;
   isArticle?: boolean;
   canonicalPath?: string | undefined;
@@ -73,7 +73,7 @@ export function frameOfBoard(
   };
 }
 
-/** Returns the links to all orders of a list of ideas. */
+/** Returns links that sort a list of ideas, one for each order. */
 export function presentOrders(current: IdeaSort, hrefOf: (sort: IdeaSort) => string) {
   return ideaSorts.map(sort => ({ label: t(orders[sort]), href: hrefOf(sort), isCurrent: sort === current }));
 }
@@ -119,7 +119,7 @@ export function presentTime(time: string): { iso: string; text: string } {
   return { iso: date.toISOString(), text: dates().format(date) };
 }
 
-/** A form with a button for each direction. Pressing the button of the current vote withdraws the vote. */
+/** A form with an upvote button and a downvote button. Pressing the button of the current vote withdraws the vote. */
 export interface VoteForm {
   action: string;
   id: string;

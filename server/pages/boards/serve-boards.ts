@@ -28,7 +28,7 @@ const area: OwnArea = {
   home: { label: 'shell.home.start', href: '/' },
 };
 
-/** Serves the pages of boards that other websites can also show in a frame. */
+/** The pages of boards that other websites can also show in a frame. */
 export const boardRoutes: Record<'forEverybody' | 'forMembers', Route<AccountOfUser | undefined>[]> = {
   forEverybody: [
     { path: '/b/:slug', isPublicPage: true, show: showBoard },
@@ -51,7 +51,7 @@ export function serveBoards(server: ServerDependencies) {
     serveRoutes(app, server, accountOf, boardRoutes.forEverybody, [open]);
     app.get('/b/:slug/feed.atom', { onRequest: [open], config: { isPublicPage: true } }, async (request, reply) => {
       const { isPublic, read } = boardOf(request);
-      // The feed needs no session, because feed readers have none.
+      // Only public boards have a feed, because feed readers have no session.
       if (!isPublic) throw new DomainError('not_found');
       return sendXml(reply, 'application/atom+xml', await showFeed(read, server.config));
     });

@@ -8,7 +8,7 @@ import { documentationStylePath, iconPath, immutable, startReferencePath } from 
 import { loadTemplate } from '../shell/template.ts';
 import { findReferenceScript, type ReferenceScript } from './reference-script.ts';
 
-/** Serves the API reference at /docs/. It is generated from the OpenAPI document. */
+/** Serves the API reference at /docs/. The server generates this page from the OpenAPI document. */
 export function serveDocumentation(config: Pick<Config, 'BASE_URL'>) {
   return async (app: FastifyInstance) => {
     const ownHost = new URL(config.BASE_URL).host;
@@ -16,7 +16,7 @@ export function serveDocumentation(config: Pick<Config, 'BASE_URL'>) {
     const { script, page } = await documentation;
     app.get('/docs', async (_request, reply) => reply.redirect('/docs/', 301));
     app.get('/docs/', async (request, reply) => {
-      // Starts the compression now, because the browser soon requests the script.
+      // Starts the compression of the script now, because the browser will soon request the script.
       script.load().catch(error => request.log.error({ err: error }));
       reply.header('Content-Security-Policy', contentSecurityPolicy([request.headers.host, ownHost]));
       return sendCompressed(request, reply.type('text/html; charset=utf-8'), page);
@@ -29,7 +29,7 @@ export function serveDocumentation(config: Pick<Config, 'BASE_URL'>) {
   };
 }
 
-/** All servers of a process share the page and the script. */
+/** The page and the script. If a process builds several servers, all of them share this value. */
 let documentation: ReturnType<typeof loadDocumentation> | undefined;
 
 async function loadDocumentation() {
@@ -42,7 +42,8 @@ const documentFile = new URL('../../../contract/openapi.json', import.meta.url);
 
 const configuration = {
   url: documentPath,
-  // The API reference sends its requests to the server that serves it. So it works under every host name of the server.
+  // The API reference sends its requests to the server that serves the page. So the page works under every host name of
+  // the server.
   servers: [{ url: '/', description: 'This server' }],
   // Turns off the fonts, the proxy and the assistant, so that the page loads nothing from other hosts.
   withDefaultFonts: false,
@@ -52,7 +53,7 @@ const configuration = {
   hideClientButton: true,
   agent: { disabled: true },
   mcp: { disabled: true },
-  // Fields appear in the order of the contract.
+  // Fields appear in the same order as in the API contract.
   orderSchemaPropertiesBy: 'preserve',
   orderRequiredPropertiesFirst: false,
 };
@@ -66,7 +67,7 @@ interface OpenApiDocument {
 interface DocumentationData {
   title: string;
   summary: string;
-  /** The introduction of the OpenAPI document. */
+  /** The introductory text of the OpenAPI document. */
   description: Html;
   groups: { name: string; operations: { method: string; path: string; summary: string }[] }[];
   iconPath: string;
@@ -107,8 +108,8 @@ const plainHost = /^[a-z0-9.-]+(:\d+)?$/i;
 
 /**
  * The API reference shares its origin with the admin area. This policy therefore lets the scripts of the reference send
- * requests only to the Agent API. The scripts cannot open windows or send forms. They can add any styles to the
- * document, but only scripts of this server.
+ * requests only to the Agent API. The scripts cannot open windows or send forms. They can add any styles to the page,
+ * but can only add scripts that come from this server.
  */
 function contentSecurityPolicy(hosts: (string | undefined)[]): string {
   const api = new Set(hosts.filter(host => host !== undefined && plainHost.test(host)).map(host => `${host}/api/v1/`));

@@ -59,7 +59,7 @@ export function acceptTokens(app: FastifyInstance, server: ServerDependencies) {
     return findEmbedding(database, { board: slugOf(request), account: fieldOf(request.query, 'account') });
   }
 
-  /** Returns the path of the next page. */
+  /** Signs the person in or out. Returns the path of the page that the frame shows next. */
   async function accept(
     request: FastifyRequest,
     reply: FastifyReply,
@@ -90,7 +90,7 @@ export function acceptTokens(app: FastifyInstance, server: ServerDependencies) {
     embedding: Embedding | undefined,
     terms: SessionTerms,
   ): Promise<{ token: string } | { connection: string } | SignInProblem> {
-    // A missing board gets the same answer as a wrong token.
+    // A missing board gets the same answer as a token with a wrong signature.
     if (!embedding) return 'signature';
     const { accountId } = embedding;
     const client = { request_id: request.id, ip: request.ip };
@@ -128,7 +128,7 @@ export function acceptTokens(app: FastifyInstance, server: ServerDependencies) {
   }
 }
 
-/** If a user with the same e-mail address exists, the person has this long to confirm the connection to this user. */
+/** The time, in milliseconds, for a person to confirm that they are the existing user with the same e-mail address. */
 const connectMs = 30 * 60_000;
 
 function slugOf(request: FastifyRequest): string {

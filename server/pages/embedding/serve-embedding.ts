@@ -58,7 +58,7 @@ async function prepare(request: FastifyRequest, reply: FastifyReply) {
   request.wayOut = () => wayAround(request);
 }
 
-/** The link on the error page of a board that is missing, private or not embedded. */
+/** Returns the explanation and the link for the error page of a board that is missing, private or not embedded. */
 function wayAround(request: FastifyRequest) {
   const outcome = explainOutcome(fieldOf(request.query, 'sign_in'), false);
   const connection = fieldOf(request.query, 'connection');
@@ -85,12 +85,12 @@ function allowFrames({ database }: ServerDependencies) {
       throw new DomainError('not_found');
     }
     reply.frameAncestors = origins.join(' ');
-    // With a session of another account, the person counts as a visitor of this board.
+    // A person who is not a member of the board's account counts as a visitor, even with a session of another account.
     if (!account) request.browserSession = null;
   };
 }
 
-/** An onRequest hook of pages for members. If the session has ended, it redirects the person to the board. */
+/** An onRequest hook of pages for members. If the session has ended, the hook redirects the person to the board. */
 async function sendToBoard(request: FastifyRequest, reply: FastifyReply) {
   if (request.browserSession) return;
   return reply.redirect(outcomePath(fieldOf(request.params, 'slug'), 'ended'), 303);

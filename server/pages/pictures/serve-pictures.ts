@@ -3,7 +3,7 @@ import type { ServerDependencies } from '../../dependencies.ts';
 import { DomainError } from '../../domain/domain-error.ts';
 import { readPicture } from '../../domain/pictures/pictures.ts';
 
-/** How long a browser keeps a picture. A removed picture disappears after this time at the latest. */
+/** How long a browser keeps a picture, in seconds. A removed picture disappears after this time at the latest. */
 const keptSeconds = 86_400;
 
 /**

@@ -10,7 +10,8 @@ import type { Visit } from './visit.ts';
 
 /**
  * The context of an operation on a board by a signed-in person. Operations on ideas and administrative operations both
- * accept this context. Unlike the context of an API token, it can record audit entries.
+ * accept this context. With this context, an operation can record audit entries. The context of an API token does not
+ * allow that.
  */
 export interface PersonOperation extends Administration {
   readonly actor: Actor;
@@ -40,7 +41,7 @@ export function problemOfAction(error: unknown): Problem {
   return message ? { status: errors[key].status, message } : problemOf(error);
 }
 
-/** The errors of operations that pages explain. */
+/** The keys of the errors that a page explains to the person. */
 const explained = [
   'board_frozen',
   'submissions_not_open_yet',

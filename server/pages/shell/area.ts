@@ -41,8 +41,8 @@ declare module 'fastify' {
 const maxFormBytes = 64 * 1024;
 
 /**
- * Adds sessions, forms and the error pages for refused requests to a plugin. Call it before the plugin registers its
- * routes.
+ * Adds sessions, forms and the error pages for refused requests to a plugin. Call this function before the plugin
+ * registers its routes.
  */
 export async function openArea(app: FastifyInstance, server: ServerDependencies, area: OwnArea) {
   await app.register(cookie);

@@ -17,7 +17,6 @@ export const iconPath = icon.path;
 export const documentationStylePath = documentationStyle.path;
 export const startReferencePath = startReference.path;
 
-/** A script of a page. */
 export interface Script {
   path: string;
   /** Whether the script sends requests to this server. */
@@ -32,7 +31,7 @@ export const copyScript: Script = {
   isFetching: false,
   texts: { copy: 'shell.copy.copy', copied: 'shell.copy.copied', selected: 'shell.copy.selected' },
 };
-/** Votes without a page load, and shows similar ideas while a person types a title. */
+/** Lets people vote without a page load, and shows similar ideas while a person types a title. */
 export const boardScript: Script = { path: boardAsset.path, isFetching: true };
 
 /** The header Cache-Control of a file whose path changes with its content. */

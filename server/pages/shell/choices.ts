@@ -1,4 +1,3 @@
-/** Returns the options of a select element. */
 export function optionsOf(labels: Iterable<readonly [value: string, label: string]>, chosen = '') {
   return Array.from(labels, ([value, label]) => ({ value, label, isChosen: value === chosen }));
 }

@@ -15,7 +15,8 @@ declare module 'fastify' {
     /** Builds the layout data of an error page. Without this function, the layout has only a title. */
     frameOfError: ((title: string) => Frame) | null | undefined;
     /**
-     * The explanation and the link on the error page of a missing path, if the route has better ones than this file.
+     * Returns the explanation and the link for the error page of a missing path. Set this function if the route knows
+     * better ones than the defaults.
      */
     wayOut: (() => WayOut) | null | undefined;
   }
@@ -38,8 +39,8 @@ interface ErrorPageData {
 const errorPage = definePage<ErrorPageData>('pages/shell/error');
 
 /**
- * Answers an error on a page with an HTML error page that reveals no internal details. answerErrors does the same for
- * API clients.
+ * Answers an error on a page with an HTML error page that reveals no internal details. For API clients, answerErrors()
+ * answers in JSON.
  */
 export function answerErrorPages(reporter: ErrorReporter) {
   const note = noteErrors(reporter);

@@ -9,7 +9,10 @@ import { Refusal } from './refusal.ts';
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** Returns the form_token that every form of the session must send. It differs in each response. */
+    /**
+     * Returns the form_token that every form of the session must send. Each call returns a different text, but all of
+     * them are valid.
+     */
     formTokenOf(tokenHash: Buffer): string;
   }
   interface FastifyContextConfig {
@@ -23,7 +26,9 @@ declare module 'fastify' {
   }
 }
 
-/** Returns a form field or a query parameter. Returns an empty text if it is missing or was sent more than once. */
+/**
+ * Returns a form field or a query parameter. Returns an empty text if the field is missing or was sent more than once.
+ */
 export function fieldOf(sent: unknown, name: string): string {
   const value = typeof sent === 'object' && sent !== null ? (sent as Record<string, unknown>)[name] : undefined;
   return typeof value === 'string' ? value : '';
@@ -58,7 +63,7 @@ export function ownProblemOf(error: unknown): Problem {
   throw error;
 }
 
-/** Returns the message to show for an invalid input, a conflict or a FormProblem. Rethrows every other error. */
+/** Returns the message to show for invalid input, a conflict or a FormProblem. Rethrows every other error. */
 export function problemOf(error: unknown): Problem {
   if (error instanceof AdministrationError) {
     // The message may quote text from users, such as the name of a board. So the message is put on one line.
@@ -101,7 +106,7 @@ export function guardForms(app: FastifyInstance, { audit, config, appKey }: Serv
 
   app.decorate('formTokenOf', (tokenHash: Buffer) => mask(macOf(tokenHash)).toString('base64url'));
 
-  // Checks the form before the server reads the session and the body, so that a forged form causes no work.
+  // Checks the request before the server reads the session and the body, so that a forged form causes no work.
   app.addHook('onRequest', async request => {
     const { method, routeOptions } = request;
     if (method === 'POST' && !routeOptions.config.isFromOtherSites && !isFromHere(request)) refuse(request, 'origin');
@@ -130,8 +135,8 @@ export function guardForms(app: FastifyInstance, { audit, config, appKey }: Serv
 }
 
 /**
- * Hides a token with random bytes. compressPage may compress a page with a masked token, because no two pages contain
- * the same text for the token.
+ * Hides a token with random bytes, so that every page contains a different text for the same token. compressPage can
+ * therefore compress these pages without revealing the token.
  */
 function mask(token: Buffer): Buffer {
   const pad = randomBytes(token.length);
@@ -149,8 +154,9 @@ function combine(one: Buffer, other: Buffer): Buffer {
 }
 
 /**
- * Returns a function that checks whether a request comes from a page of the expected origin. It does not compare Origin
- * with the Host header, because in a DNS rebinding attack both headers name the host of the attacker's page.
+ * Returns a function that checks whether a request comes from a page of the expected origin. The function does not
+ * compare Origin with the Host header, because in a DNS rebinding attack both headers name the host of the attacker's
+ * page.
  */
 function isFromOrigin(expected: string) {
   return ({ headers: { origin, 'sec-fetch-site': site } }: FastifyRequest): boolean =>
@@ -158,9 +164,9 @@ function isFromOrigin(expected: string) {
 }
 
 /**
- * Returns a function that checks where a request comes from if BASE_URL is not set. Without Sec-Fetch-Site, it compares
- * the page's origin with the request's host. Browsers send Origin with every POST, but send Sec-Fetch-Site only over
- * HTTPS and to localhost.
+ * Returns the function that checks the origin of a request if BASE_URL is not set. If the request has no header
+ * Sec-Fetch-Site, the function compares the host in Origin with the header Host. Browsers send Origin with every POST,
+ * but send Sec-Fetch-Site only over HTTPS and to localhost.
  */
 function isFromSameHostOr(expected: string) {
   return ({ headers: { origin, host, 'sec-fetch-site': site } }: FastifyRequest): boolean => {

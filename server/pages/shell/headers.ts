@@ -22,7 +22,8 @@ export async function strictHeaders(): Promise<Record<string, string>> {
       },
     },
     frameguard: { action: 'deny' },
-    // Does not use the policy no-referrer. With it, browsers would send this server's own forms with "Origin: null".
+    // Does not use the policy no-referrer. With that policy, browsers would send the header "Origin: null" with this
+    // server's own forms.
     referrerPolicy: { policy: 'same-origin' },
     hsts: false, // Omits this header here, because headersOfAnswers in app.ts sets it.
     crossOriginResourcePolicy: { policy: 'same-origin' },

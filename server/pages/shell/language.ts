@@ -21,8 +21,8 @@ export function writeForReaders(app: FastifyInstance) {
 }
 
 /**
- * Runs work that writes texts for the reader of a page. Error handlers need this function, because they may run without
- * the hooks.
+ * Runs work that writes texts for the reader of a page. Error handlers need this function, because an error may occur
+ * before the hooks of writeForReaders() have run.
  */
 export function writeForReaderOf<T>(request: FastifyRequest, work: () => T): T {
   request.reader ??= { language: languageOfBrowser(request) ?? languages[0] };
@@ -35,8 +35,8 @@ export function useLanguageOfProfile({ reader }: FastifyRequest, code: string | 
 }
 
 /**
- * Returns the server's language that the browser prefers. Returns undefined if the browser accepts no language of the
- * server.
+ * Returns the language that the browser prefers among the languages of the server. Returns undefined if the browser
+ * accepts none of these languages.
  */
 export function languageOfBrowser(request: FastifyRequest): Language | undefined {
   const tags = new Negotiator(request).languages();

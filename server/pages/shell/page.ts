@@ -44,7 +44,7 @@ export interface Frame {
   refresh?: string | undefined;
   /** The session's form_token, which every POST form of the page sends. */
   formToken?: string;
-  /** The script of the page. The page also works without it. */
+  /** The script of the page. The page also works without this script. */
   script?: Script | undefined;
   /**
    * The path of the board, if another website shows the page in a frame. Such a page has no site header, and its links
@@ -86,7 +86,7 @@ export function definePage<Data extends object = object>(
 }
 
 /**
- * Adds the form_token to every POST form of a document. Such forms come only from templates, because text from users is
+ * Adds the form_token to every POST form of a document. All POST forms come from templates, because text from users is
  * escaped.
  */
 function addFormToken(document: Html, formToken: string | undefined): Html {
@@ -116,7 +116,7 @@ function openInNewTabs(document: Html, embeddedAt: string | undefined): Html {
   return new Html(text);
 }
 
-/** Adds the script of the page to a document. */
+/** A document together with the script that its page loads. */
 class PageWithScript extends Html {
   readonly script: Script;
 

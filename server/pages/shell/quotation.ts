@@ -8,7 +8,10 @@ export interface Quotation {
   isCut: boolean;
 }
 
-/** Shortens a text from another program to a number of bytes in the page, and escapes its control characters. */
+/**
+ * Shortens a text from another program, so that it takes at most `maxBytes` bytes in the page. Also escapes its control
+ * characters.
+ */
 export function quotationOf(text: string, maxBytes: number): Quotation {
   const visible = visibleText(text);
   let bytes = 0;

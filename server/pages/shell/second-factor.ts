@@ -1,12 +1,13 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { findAccount, isAdmin, sessionOf } from './session.ts';
 
-/** The page where users turn on two-factor sign-in. */
+/** The path of the page where users turn on two-factor sign-in. */
 export const secondFactorPath = '/admin/profile/second-factor';
 
 /**
  * An onRequest hook for pages that need two-factor sign-in, such as the operator's panel. If the user has entered no
- * code for the session, the hook redirects to the page that turns on two-factor sign-in. Put requireSession before it.
+ * code for the session, the hook redirects to the page that turns on two-factor sign-in. Put requireSession before this
+ * hook.
  */
 export async function requireSecondFactor(request: FastifyRequest, reply: FastifyReply) {
   if (sessionOf(request).user.has_second_factor) return;
@@ -16,7 +17,9 @@ export async function requireSecondFactor(request: FastifyRequest, reply: Fastif
   return reply.redirect(`${secondFactorPath}?${parameters}`, 303);
 }
 
-/** An onRequest hook for the pages of an account, which may require two-factor sign-in of its owners and admins. */
+/**
+ * An onRequest hook for the pages of an account. An account may require two-factor sign-in of its owners and admins.
+ */
 export async function requireSecondFactorOfAdmins(request: FastifyRequest, reply: FastifyReply) {
   const account = findAccount(request);
   if (account?.requires_second_factor && isAdmin(account)) return requireSecondFactor(request, reply);

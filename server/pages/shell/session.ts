@@ -13,7 +13,7 @@ import { languageOfBrowser, useLanguageOfProfile } from './language.ts';
 import { Refusal } from './refusal.ts';
 import { shownName } from './show.ts';
 
-/** `embedded` is the session on the embedded pages of boards. It opens no other page. */
+/** `embedded` is the session on the embedded pages of boards. This session opens no other page. */
 export type SessionCookie = 'session' | 'embedded';
 
 export interface BrowserSession {
@@ -62,8 +62,8 @@ export function readBrowserSessions(
 }
 
 /**
- * An onRequest hook for pages that need a session. It redirects visitors to the sign-in page. After the sign-in, the
- * browser returns to the page.
+ * An onRequest hook for pages that need a session. The hook redirects visitors to the sign-in page. After the sign-in,
+ * the browser returns to the page that the visitor wanted.
  */
 export async function requireSession(request: FastifyRequest, reply: FastifyReply) {
   if (request.browserSession) return;
@@ -78,8 +78,8 @@ export function ordinaryUserOf({ browserSession }: FastifyRequest): SignedInUser
 }
 
 /**
- * An onRequest hook for pages about the person instead of one account. It refuses a session that began with an external
- * identity of an account. Put requireSession before it.
+ * An onRequest hook for pages that belong to a person and not to one account. The hook refuses a session that gives
+ * access to only one account. Put requireSession before this hook.
  */
 export async function requireOrdinarySession(request: FastifyRequest) {
   if (ordinaryUserOf(request)) return;
@@ -91,21 +91,24 @@ export async function requireOrdinarySession(request: FastifyRequest) {
 }
 
 /**
- * An onRequest hook for a user's own pages, such as the profile. It is like requireOrdinarySession, but also accepts
- * users who can sign in only with an external identity, because they could not open these pages otherwise. Put
- * requireSession before it.
+ * An onRequest hook for a user's own pages, such as the profile. Unlike requireOrdinarySession, this hook also accepts
+ * users who can sign in only with an external identity. Otherwise they could never open these pages. Put requireSession
+ * before this hook.
  */
 export async function requireOwnSession(request: FastifyRequest) {
   if (hasOwnAddress(sessionOf(request).user)) return requireOrdinarySession(request);
 }
 
-/** Redirects to the sign-in page. If the request is a form, its values are lost, and the sign-in page says so. */
+/**
+ * Redirects to the sign-in page. If the request has sent a form, the entered values are lost, and the sign-in page says
+ * so.
+ */
 export function redirectToSignIn(request: FastifyRequest, reply: FastifyReply, next: string) {
   const notice = request.method === 'GET' ? {} : { notice: 'expired' };
   return reply.redirect(`/sign-in?${new URLSearchParams({ next, ...notice })}`, 303);
 }
 
-/** Returns the session of a request. The route must use requireSession. */
+/** Returns the session of a request. The route must have the hook requireSession. */
 export function sessionOf({ browserSession }: FastifyRequest): BrowserSession {
   if (!browserSession) throw new Error('The route is not behind a session');
   return browserSession;
@@ -179,9 +182,9 @@ export function cookieOptions(config: CookieConfig) {
 }
 
 /**
- * Over HTTPS, browsers send the cookie of embedded pages also in the frames of other sites. They keep a separate cookie for
- * each site around the frame (CHIPS), so the cookie does not connect the visits of several sites. Over HTTP, browsers
- * send the cookie only if the page around the frame has the same site, such as localhost.
+ * Over HTTPS, browsers send the cookie of embedded pages also in the frames of other sites. Browsers keep a separate
+ * cookie for each site around the frame (CHIPS), so the cookie does not connect the visits of several sites. Over HTTP,
+ * browsers send the cookie only if the page around the frame has the same site, such as localhost.
  */
 function sessionCookieOptions(config: CookieConfig, cookie: SessionCookie) {
   const options = cookieOptions(config);
@@ -200,8 +203,8 @@ function isSecure({ BASE_URL }: CookieConfig): boolean {
  */
 
 /**
- * An onRequest hook for users with several accounts. If the URL names no account, it redirects a GET to a URL that
- * names one, and refuses a POST.
+ * An onRequest hook for users with several accounts. If the URL names no account, the hook redirects a GET request to a
+ * URL with an account. It refuses a POST request.
  */
 export async function nameAccount(request: FastifyRequest, reply: FastifyReply) {
   const { accounts } = sessionOf(request).user;

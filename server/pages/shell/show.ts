@@ -4,12 +4,12 @@ import { type TextKey, type TextValues, t } from '../../text/catalogue.ts';
 import { forEachLanguage } from '../../text/language.ts';
 import { shortLine } from '../../text/plain-text.ts';
 
-/** Formats a name for a page: on one line, without characters that could make it look like another name. */
+/** Formats a name for a page: on one line, without characters that could make the name look like another name. */
 export function shownName(name: string): string {
   return shortLine(name, 100, t('shell.missing.name'));
 }
 
-/** Formats a host name with its port. It is not shortened, because the end of a host name shows who owns it. */
+/** Formats a host name with its port. Does not shorten a host name, because the end of the name shows who owns it. */
 export function shownHost(host: string): string {
   return shortLine(host, 260, t('shell.missing.host'));
 }
@@ -26,8 +26,8 @@ export function shownAddress(email: string): string {
 const numbers = forEachLanguage(locale => new Intl.NumberFormat(locale));
 
 /**
- * Returns a text with a count, such as `{{shown}} ideas`. Its value `shown` is the count in the reader's language. Counts
- * above countLimit are not exact: `more than 1,000 ideas`.
+ * Returns a text with a count, such as `{{shown}} ideas`. The placeholder `shown` stands for the count in the reader's
+ * language. Counts above countLimit are not exact: `more than 1,000 ideas`.
  */
 export function showCount<Key extends TextKey>(key: Key, count: number, values: TextValues = {}) {
   const shown = count > countLimit ? t('shell.counts.more_than', { limit: countLimit }) : numbers().format(count);

@@ -28,7 +28,10 @@ export function loadTemplate<Data extends object>(name: string): (data: Data) =>
   return data => new Html(template.call(eta, data, { filepath }));
 }
 
-/** Escapes a value. The output of a template is already escaped. Shows nothing for false, null and undefined. */
+/**
+ * Escapes a value, unless it is the output of another template, which is already escaped. Shows nothing for false, null
+ * and undefined.
+ */
 function show(value: unknown): string {
   if (value instanceof Html) return value.text;
   if (value === false || value === null || value === undefined) return '';

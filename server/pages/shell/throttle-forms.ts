@@ -13,8 +13,8 @@ import { t } from '../../text/catalogue.ts';
 import { FormProblem } from './form.ts';
 
 /**
- * The last part of the key of a message in the group `shell.too_many`. For example, `attempts` stands for `There were
- * too many attempts`.
+ * The last part of the key of a message in the group `shell.too_many`. For example, `attempts` is the key of the
+ * message `There were too many attempts`.
  */
 export type TooMany = 'attempts' | 'downloads' | 'invitations' | 'requests' | 'uploads' | 'writes' | 'wrong_codes';
 
@@ -22,8 +22,8 @@ export type TooMany = 'attempts' | 'downloads' | 'invitations' | 'requests' | 'u
 export type Limit = [bucket: string, identity: string, limit: number, windowSeconds: number];
 
 /**
- * Counts a submitted form against rate limits. If a limit is exceeded, throws a FormProblem with the message that
- * `what` selects. The returned function `giveBack` undoes the count.
+ * Counts a submitted form against rate limits. If a limit is exceeded, throws a FormProblem with the message for
+ * `what`. The returned function `giveBack` undoes the count.
  */
 export async function chargeForm(
   { database, clock, audit }: Pick<ServerDependencies, 'database' | 'clock' | 'audit'>,

@@ -31,11 +31,14 @@ import { shownName } from './show.ts';
 export type Answer = string | { page: Html; status: number } | { file: AsyncIterable<string>; name: string };
 
 /**
- * A page with its forms. The account is undefined for a user without an account, on pages that belong to no account.
+ * A page with its forms. On pages that belong to no account, the account is undefined for a user without an account.
  */
 export interface Route<Account extends AccountOfUser | undefined = AccountOfUser> {
   path: string;
-  /** Whether all visitors without a session get the same page in their language, so that caches may store it. */
+  /**
+   * Whether caches may store the page. All visitors without a session must then get the same page, except for its
+   * language.
+   */
   isPublicPage?: boolean;
   show?: (visit: Visit<Account>, problem?: Problem) => Answer | Promise<Answer>;
   /** Returns a question that the person must confirm before `run`. */
@@ -46,13 +49,13 @@ export interface Route<Account extends AccountOfUser | undefined = AccountOfUser
    * person gets an error page.
    */
   again?: (visit: Visit<Account>, problem: Problem) => Answer | Promise<Answer>;
-  /** Returns the problem for an error of `run`. Rethrows errors that the form does not show. */
+  /** Returns the problem that the form shows for an error of `run`. Rethrows an error that the form does not show. */
   problemOf?: (error: unknown) => Problem;
 }
 
 /**
- * A question before an operation that cannot be undone or that affects other people. The form of the question posts to
- * the same URL.
+ * A page that asks a question before an operation that cannot be undone or that affects other people. The form on this
+ * page sends the confirmation to the URL of the page.
  */
 export interface Question {
   /** The question as the heading of the page, such as `Revoke <name>?` */
@@ -67,7 +70,7 @@ export interface Question {
   button: string;
   isHarmless?: boolean;
   back: Link;
-  /** The frame of the page, if it is not the area's frame. */
+  /** The frame of the page, if it differs from the frame of the area. */
   frame?: Frame;
 }
 
@@ -116,7 +119,7 @@ function sendFile(reply: FastifyReply, { file, name }: { file: AsyncIterable<str
   return reply.send(Readable.from(file, { objectMode: false }));
 }
 
-/** A request with its account, and methods to answer it. */
+/** A request for a page, the account of the page, and methods to answer the request. */
 export class Visit<Account extends AccountOfUser | undefined = AccountOfUser> {
   readonly server: ServerDependencies;
   readonly request: FastifyRequest;
@@ -161,7 +164,10 @@ export class Visit<Account extends AccountOfUser | undefined = AccountOfUser> {
     return text;
   }
 
-  /** Returns an id from the query, such as the last id of the previous page. */
+  /**
+   * Returns an id in the query, such as the last id of the previous page. Returns undefined for a missing or invalid
+   * id.
+   */
   number(name: string): number | undefined {
     return idFieldOf(this.request.query, name);
   }
@@ -251,19 +257,20 @@ export class Visit<Account extends AccountOfUser | undefined = AccountOfUser> {
 const confirmationPage = definePage<object>('pages/shell/confirmation');
 
 /**
- * The highest allowed page number. Real lists have fewer pages. With this number, PostgreSQL can still compute the
- * offset of the rows.
+ * The highest allowed page number. Real lists have fewer pages. PostgreSQL can still compute the row offset of this
+ * page.
  */
 const lastPage = 1_000_000;
 
 /**
- * The notices of a page, such as "The name is saved.", as keys of the catalogue. The query parameter names the notice.
+ * The notices that a page can show, such as "The name is saved.". The query parameter `notice` has the name of a
+ * notice. Each value is the catalogue key of the notice's text.
  */
 export type Notices = Readonly<Record<string, TextKey>>;
 
 export interface Words {
   notices?: Notices;
-  /** The values in the texts of the notices. */
+  /** The values for the placeholders in the texts of the notices. */
   values?: TextValues;
   problem?: Problem | undefined;
   status?: number;

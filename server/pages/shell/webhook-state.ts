@@ -10,7 +10,10 @@ const states = {
   disabled: { label: 'shell.labels.disabled', chip: 'chip-declined' },
 } as const satisfies Record<WebhookListing['state'], { label: TextKey; chip: string }>;
 
-/** Returns the state of a webhook for a page, with its times and the reason. */
+/**
+ * Returns the state of a webhook for a page. The result also has the times when the webhook began to fail and was
+ * disabled, and the reason for disabling it.
+ */
 export function presentWebhookState({
   state,
   failing_since,

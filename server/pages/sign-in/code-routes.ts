@@ -17,8 +17,8 @@ import { buildKnownBrowsers, buildThrottle } from './throttle.ts';
 const path = '/sign-in/code';
 
 /**
- * Gives the browser a token for a sign-in that waits for a code. Returns the path of the page that asks for the code.
- * After the code, that page redirects to `next`.
+ * Gives the browser a token for a sign-in that still needs a two-factor code. Returns the path of the page that asks
+ * for the code. After a right code, that page redirects to `next`.
  */
 export function askForCode(reply: FastifyReply, config: Config, { token, expiresAt }: Challenge, next: string): string {
   reply.setCookie(cookieName(config, 'challenge'), token, { ...cookieOptions(config), expires: expiresAt });
@@ -87,7 +87,9 @@ export function serveCodes(app: FastifyInstance, server: ServerDependencies) {
   }
 }
 
-/** Returns the first step of the sign-in before the code, such as the password. */
+/**
+ * Returns how the sign-in began, before the two-factor code: with a password, a mailed link or an identity provider.
+ */
 function methodOfSignIn({ boundTo, set_at }: OpenChallenge) {
   if (boundTo) return 'provider';
   return set_at === null ? 'link' : 'password';

@@ -22,7 +22,10 @@ import { buildRobotCheck } from './robot-check.ts';
 import { showSignIn } from './sign-in-page.ts';
 import { buildKnownBrowsers, buildThrottle } from './throttle.ts';
 
-/** Serves the request for a mailed link, and the page of the link, which signs a person in or up. */
+/**
+ * Serves the form that asks for a sign-in link by mail, and the page that the link opens. On that page, a person signs
+ * in or signs up.
+ */
 export function serveLinks(app: FastifyInstance, server: ServerDependencies) {
   const { database, clock, config, audit } = server;
   const throttle = buildThrottle(server);
@@ -37,8 +40,8 @@ export function serveLinks(app: FastifyInstance, server: ServerDependencies) {
   serveRoutes(app, server, () => undefined, routes, []);
 
   /**
-   * Gives the same answer for every valid address. If the form comes from a bot, the answer is the same, but the server
-   * sends no mail.
+   * Gives the same answer for every valid e-mail address. If a bot has sent the form, the server gives this answer too,
+   * but sends no mail.
    */
   async function requestLink(visit: Visit<undefined>) {
     const { request, reply } = visit;
@@ -58,7 +61,10 @@ export function serveLinks(app: FastifyInstance, server: ServerDependencies) {
     return showSignIn(visit, robotCheck, { problem });
   }
 
-  /** Only shows a button. The link has no effect until the person presses it, because mail filters open links. */
+  /**
+   * Only shows a page with a button. The link has no effect until the person presses the button, because mail filters
+   * open links.
+   */
   async function showLink(visit: Visit<undefined>, problem?: Problem) {
     const token = visit.isSent ? visit.field('token') : visit.parameter('token');
     const { email, userId, account } = await requireLink(visit, token);
@@ -93,7 +99,7 @@ export function serveLinks(app: FastifyInstance, server: ServerDependencies) {
     const signedIn = await redeem()
       .catch(error => (isAddressTaken(error) ? redeem() : Promise.reject(error)))
       .catch(error => {
-        // Another request has already used the link.
+        // For not_found, shows the error page of an invalid link, because another request has already used the link.
         throw error instanceof AdministrationError && error.reason === 'not_found' ? refuseLink(visit) : error;
       });
     const { userId, email } = signedIn;

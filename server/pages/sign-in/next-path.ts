@@ -5,12 +5,12 @@ export const home = '/admin';
 /** The path prefixes of the areas whose pages may open after a sign-in. */
 const areas = [home, '/operator', '/b'];
 
-/** The maximum length of a path. It also limits the size of jobs and rows that store the path. */
+/** The maximum length of a path. This length also limits the size of jobs and rows that store the path. */
 const maxLength = 1000;
 
 /**
- * Returns the path of the page that opens after a sign-in. It is always a path of this server, so that a link cannot
- * lead to another host.
+ * Returns the path of the page that opens after a sign-in. The path always belongs to this server, so that a link
+ * cannot lead to another host.
  */
 export function safeNextPath(text: string): string {
   // No real server has this origin. If the parsed URL has another origin than this one, the path would lead to another

@@ -43,7 +43,7 @@ export function servePasswords(app: FastifyInstance, server: ServerDependencies)
         await keepLanguageOfBrowser(admin, visit.request, userId);
       })
       .catch(error => {
-        // Another request has already used the password link.
+        // An AdministrationError means that another request has already used the password link.
         throw error instanceof AdministrationError ? expiredLink() : error;
       });
     clearSessionCookie(visit.reply, config);

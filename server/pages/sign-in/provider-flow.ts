@@ -51,8 +51,8 @@ export function buildProviderFlows({ config, appKey, clock }: Pick<ServerDepende
     },
 
     /**
-     * Removes the sign-in from this browser and returns it. Returns undefined if the sign-in has expired, or if the
-     * state belongs to another sign-in.
+     * Returns the sign-in in the browser's cookie and removes the cookie. Returns undefined if the sign-in has expired,
+     * or if the state belongs to another sign-in.
      */
     take(
       { cookies }: FastifyRequest,

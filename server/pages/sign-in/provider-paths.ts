@@ -20,8 +20,8 @@ export function callbackUrl({ BASE_URL }: Pick<Config, 'BASE_URL'>, accountId: n
 const maxLength = 1000;
 
 /**
- * Returns the path of the page where a user connects an external identity. If the path of the next page is too long,
- * leaves it out.
+ * Returns the path of the page where a user connects an external identity. If `next`, the path of the page after it, is
+ * too long, leaves `next` out.
  */
 export function connectPath(token: string, next: string): string {
   const path = `/admin/profile/connections/connect?${new URLSearchParams({ token })}`;
@@ -29,7 +29,10 @@ export function connectPath(token: string, next: string): string {
   return withNext.length > maxLength ? path : withNext;
 }
 
-/** Returns the buttons for a sign-in with the providers of an account, for the template provider-buttons. */
+/**
+ * Returns the buttons that start a sign-in with the identity providers of an account, for the template
+ * provider-buttons.
+ */
 export async function readProviderButtons({ database }: Pick<ServerDependencies, 'database'>, accountId: number) {
   const providers = await listProviderButtons(database, accountId);
   return providers.map(({ key, name }) => ({ name: shownName(name), action: providerPath(key) }));

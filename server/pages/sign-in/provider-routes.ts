@@ -51,7 +51,10 @@ export function serveProviders(app: FastifyInstance, server: ServerDependencies,
   ];
   serveRoutes(app, server, () => undefined, routes, []);
 
-  /** Shows a button. Only a form can begin the sign-in, so that another website cannot begin one. */
+  /**
+   * Shows a page with a button that begins the sign-in. Opening this page does not begin the sign-in, because another
+   * website could open the page.
+   */
   async function showProvider(visit: Visit<undefined>, problem?: Problem) {
     const { key, name, account_name: account } = await requireProvider(visit);
     const data = {
@@ -64,8 +67,8 @@ export function serveProviders(app: FastifyInstance, server: ServerDependencies,
   }
 
   /**
-   * Sends the person to the provider. The answer is a page that redirects the browser, and not an HTTP redirect. The
-   * content security policy does not allow a form to redirect to another server.
+   * Sends the person to the provider. The answer is a page that redirects the browser. An HTTP redirect would not work,
+   * because the content security policy does not allow a form to redirect to another server.
    */
   async function begin(visit: Visit<undefined>) {
     const provider = await requireProvider(visit);

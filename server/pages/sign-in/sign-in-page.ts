@@ -25,8 +25,8 @@ export async function showSignIn(
     next,
     path: signInPath(next),
     isFromBoard: boardIn(next) !== undefined,
-    // If the form is shown again, it keeps the time of the first page. Otherwise a person who quickly corrects a
-    // mistake would look like a program.
+    // If the server shows the form again, the form keeps the time when the person first opened it. Otherwise a person
+    // who quickly corrects a mistake would look like a program.
     opened: visit.field('opened') || robotCheck.stamp(),
     isMailed: visit.server.config.SMTP_URL !== undefined,
     isLinkRequested,
@@ -36,7 +36,10 @@ export async function showSignIn(
   return visit.page('sign-in', t('shell.labels.sign_in'), data, { notices, problem });
 }
 
-/** Returns the provider buttons for a public board. A private board gets the same result as a missing board. */
+/**
+ * Returns the identity provider buttons if `next` is a path of a public board. The result for a private board is the
+ * same as for a missing board.
+ */
 async function providersFor({ server }: Visit<undefined>, next: string) {
   const slug = boardIn(next);
   const [board] = slug === undefined ? [] : await findBoards(server.database, slug);

@@ -11,11 +11,11 @@ const hour = 60 * 60;
 const day = 24 * hour;
 
 /**
- * Limits password attempts, codes, requests for mails, and invitations by network, user, account or e-mail address. A
- * known browser has its own limit, so that other people cannot use up its attempts. Each function counts an attempt
- * before it looks anything up, so that concurrent attempts cannot exceed a limit. Above a limit, the function throws a
- * FormProblem. `giveBack` removes a harmless attempt from the count. The keys of the counters contain e-mail addresses
- * only as hashes with a key from APP_KEY.
+ * Limits password attempts, codes, requests for mails, and invitations. Each limit applies to a network, a user, an
+ * account or an e-mail address. A known browser has its own limit, so that other people cannot use up its attempts.
+ * Each function counts an attempt before it looks anything up, so that concurrent attempts cannot exceed a limit. Above
+ * a limit, the function throws a FormProblem. `giveBack` removes a harmless attempt from the count. The keys of the
+ * counters contain e-mail addresses only as hashes with a key from APP_KEY.
  */
 export function buildThrottle(server: ServerDependencies) {
   const { config, appKey } = server;
@@ -29,9 +29,9 @@ export function buildThrottle(server: ServerDependencies) {
 
   return {
     /**
-     * Counts a sign-in attempt both as failed and as successful. Afterwards the caller removes the wrong count.
-     * Successful sign-ins are limited only by e-mail address, even in known browsers, because they require the right
-     * password.
+     * Counts a sign-in attempt both as failed and as successful. After the attempt, the caller removes the count that
+     * is wrong. Successful sign-ins are limited only by e-mail address, even in known browsers, because they require
+     * the right password.
      */
     async chargeSignIn(request: FastifyRequest, reply: FastifyReply, email: string) {
       const browser = knownBrowsers.find(request, email);
@@ -102,9 +102,10 @@ export function buildThrottle(server: ServerDependencies) {
 const keptSeconds = 90 * day;
 
 /**
- * Recognizes a user's known browsers: those with an earlier sign-in. An attacker can fail on purpose until the limit for an
- * e-mail address is reached, which would lock out its user. A known browser therefore has a cookie and its own limit.
- * OWASP calls it a device cookie. A thief of the cookie gets no session, and only as many attempts as any browser.
+ * Recognizes a user's known browsers: the user has signed in with them before. An attacker can fail on purpose until
+ * the limit for an e-mail address is reached, and so lock out the user with this address. A known browser therefore has
+ * a cookie and its own limit. OWASP calls this cookie a device cookie. A thief of the cookie gets no session, and only
+ * as many attempts as any other browser.
  */
 export function buildKnownBrowsers({ config, appKey }: Pick<ServerDependencies, 'config' | 'appKey'>) {
   const key = Buffer.from(hkdfSync('sha256', appKey, '', 'idea-board known browser 1', 32));
@@ -115,8 +116,8 @@ export function buildKnownBrowsers({ config, appKey }: Pick<ServerDependencies, 
       .digest();
 
   /**
-   * Returns the id that counts this browser's attempts. Returns undefined unless the browser has the cookie of a
-   * sign-in with this e-mail address.
+   * Returns the id under which this browser's attempts are counted. Returns undefined if the browser has no cookie of
+   * an earlier sign-in with this e-mail address.
    */
   function find({ cookies }: FastifyRequest, email: string): string | undefined {
     const [, id = '', mac = ''] = /^([\w-]{22})\.([\w-]{43})$/.exec(cookies[cookie] ?? '') ?? [];

@@ -62,7 +62,7 @@ export function serveSitemap({ database, clock, config }: Pick<ServerDependencie
   };
 }
 
-/** The highest number of a part. Up to this part, all ids are safe integers in JavaScript. */
+/** The highest number of a sitemap part. In the parts up to this number, all ids are safe integers in JavaScript. */
 const maxPart = 1_000_000_000;
 
 /** Returns a function that loads a value and caches it for a period. Errors are not cached. */

@@ -23,9 +23,9 @@ const unsubscribePage = definePage<UnsubscribePageData>('pages/unsubscribe/unsub
 type Dependencies = Pick<ServerDependencies, 'database' | 'audit' | 'clock'>;
 
 /**
- * Serves the unsubscribe page. It ends all notification mails, ends the notifications of mentions, or unfollows one
- * idea. A GET changes nothing, because mail filters follow links. The change needs a POST, from the page's button or a
- * mail provider (one click, RFC 8058). The token in the link replaces a sign-in.
+ * Serves the unsubscribe page. On this page, a person ends all notification mails, ends the notifications of mentions,
+ * or unfollows one idea. A GET changes nothing, because mail filters follow links. The change needs a POST, from the
+ * page's button or a mail provider (one click, RFC 8058). The token in the link replaces a sign-in.
  */
 export function serveUnsubscribe({ database, audit, clock }: Dependencies, tokens: UnsubscribeTokens) {
   return async (app: FastifyInstance) => {
@@ -67,7 +67,7 @@ function subscriptionOf(request: FastifyRequest, tokens: UnsubscribeTokens): Sub
   return subscription;
 }
 
-/** Returns the texts that ask for the confirmation, and the texts that report the result. */
+/** Returns the texts of the page that asks for the confirmation, and the texts of the page that reports the result. */
 function textsOf(ideaId: Subscription['ideaId']) {
   const what = typeof ideaId === 'number' ? 'idea' : ideaId === 'all' ? 'mail' : 'mentions';
   return {
