@@ -23,7 +23,9 @@ const rules: Rule[] = readFileSync(new URL('RULES.md', import.meta.url), 'utf8')
 
 const titlesByFile = new Map<string, Set<string>>();
 
-/** Returns the literal titles of all calls of `test`, `it` and `describe`, also after `each` and `runIf`. */
+/**
+ * Returns the literal titles of all calls of `test`, `it` and `describe`, including the calls with `each` and `runIf`.
+ */
 function titlesOf(file: string): Set<string> {
   const known = titlesByFile.get(file);
   if (known) return known;

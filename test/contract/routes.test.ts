@@ -138,7 +138,7 @@ describe('documented routes over HTTP', () => {
     '$method $path recognizes all query parameters that the OpenAPI document lists, and rejects any other query parameter',
     async operation => {
       const names = operation.parameters.filter(one => one.in === 'query').map(({ name }) => name);
-      // The values are invalid, so that the request never changes anything.
+      // Each query parameter gets an invalid value, so that the server rejects the request and changes nothing.
       const query = new URLSearchParams({ not_a_parameter: '?' });
       for (const name of names) if (name !== 'board') query.set(name, '?');
       const body = ['POST', 'PATCH'].includes(operation.method) ? { json: {} } : {};

@@ -15,7 +15,7 @@ interface Opened {
   rows<Row = Record<string, unknown>>(text: string, values?: unknown[]): Promise<Row[]>;
 }
 
-/** Creates a database with the schema of the last server version without canonical addresses. */
+/** Creates a database with the schema of the last server version that did not store canonical e-mail addresses. */
 async function openVersionBefore(): Promise<Opened> {
   const directory = await mkdtemp(join(tmpdir(), 'idea-board-migrations-'));
   onTestFinished(() => rm(directory, { recursive: true }));
@@ -58,7 +58,7 @@ test('fillCanonicalAddresses() stores the canonical form of each e-mail address,
   );
   await db.rows(`insert into users (name, is_placeholder) values ('Deleted user', true)`);
   await migrate(db.url);
-  // Simulates ten servers that start at the same time and store canonical addresses.
+  // Simulates ten servers that start at the same time. Each server stores the missing canonical e-mail addresses.
   await Promise.all(Array.from({ length: 10 }, () => fillCanonicalAddresses(db.database)));
   const filled = [
     { email: 'Ada@Example.com', canonical_email: 'ada@example.com' },
@@ -130,7 +130,7 @@ test('on the new schema, SQL of the previous server version can add and change u
   });
   await fillCanonicalAddresses(db.database);
   expect((await rows(forms))[1]).toEqual({ email: 'bob@bücher.example', canonical_email: 'bob@xn--bcher-kva.example' });
-  // After this change, the previous e-mail address must not find the user.
+  // After this update, the user's previous e-mail address must not find the user.
   await update('bob@bücher.example', 'bob@müller.example');
   await update('ada@example.com', 'Ada.Lovelace@example.com');
   expect(await rows(forms)).toEqual([

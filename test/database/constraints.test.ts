@@ -15,7 +15,7 @@ import {
 const db = await createDatabaseForFile();
 const world = await createWorld(db);
 const stranger = await createWorld(db);
-/** A second board of the account of `world`. */
+/** A second board of the same account, which is the account of `world`. */
 const otherBoardId = (await createBoard(db, world.accountId, { slug: 'other-board' })).id;
 const memberId = await createMember(db, world.accountId, 'member');
 const ideaId = await insertIdea(db, world);
@@ -45,7 +45,10 @@ async function insertDelivery(accountId: number) {
   return { endpointId: endpoint?.id ?? 0, eventId: event?.id ?? '', deliveryId: delivery?.id ?? 0 };
 }
 
-/** Runs an SQL statement and rolls it back. Returns the constraint that refused the statement, or undefined. */
+/**
+ * Runs an SQL statement and rolls it back. Returns the name of the constraint that rejected the statement, or
+ * undefined.
+ */
 async function refusalOf(text: string, values: unknown[] = []): Promise<string | undefined> {
   const client = await db.database.pool.connect();
   try {
@@ -64,7 +67,8 @@ async function refusalOf(text: string, values: unknown[] = []): Promise<string |
 const long = (length: number) => '😀'.repeat(length);
 
 /**
- * An SQL statement with the parameter $1. The constraint rejects each value in `refused`, and no value in `accepted`.
+ * An SQL statement with the parameter $1. The constraint rejects the statement for each value in `refused`, and for no
+ * value in `accepted`.
  */
 interface Promised {
   constraint: string;
@@ -808,8 +812,8 @@ test('this file tests every check constraint and unique constraint of the databa
     order by 1`);
   const tested = promises.map(({ constraint }) => constraint);
   const others = names.map(({ name }) => name).filter(name => !tested.includes(name));
-  // These unique keys have no test here. The server finds a token by api_tokens_id_key. A foreign key on board and
-  // status needs statuses_board_id_id_key. Only the previous version needs the keys
+  // The tests of this file do not check these unique keys. The server finds a token by api_tokens_id_key. A foreign key
+  // on board and status needs statuses_board_id_id_key. Only the previous server version needs the keys
   // idempotency_keys_token_id_path_key_key and notifications_event_id_user_id_key.
   expect(others).toEqual([
     'api_tokens_id_key',
@@ -1009,7 +1013,8 @@ describe('removal of users and accounts', () => {
       [gone.accountId, gone.ownerId],
     );
 
-    // The tables of OAuth, sessions and sign-ins have no foreign key to accounts. The server itself deletes their rows.
+    // In the tables of OAuth, sessions and sign-ins, account_id has no foreign key to accounts. The server itself
+    // deletes the rows of these tables.
     const carrying = await db.sql<{ name: string }>(
       `select table_name as name from information_schema.columns
       where column_name = 'account_id' and table_schema = 'public'

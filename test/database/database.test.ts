@@ -10,12 +10,12 @@ import { startProxy, type TcpProxy } from '../helpers/proxy.ts';
 import { type Answer, request } from '../helpers/request.ts';
 import { startServerForTest, type TestServer } from '../helpers/server.ts';
 
-// The timeouts are short, because the tests wait until they expire.
+// These timeouts are short, because many tests wait until a timeout expires.
 const statementTimeoutMs = 400;
-/** If PostgreSQL does not answer a query, the server gives up one second after the statement timeout. */
+/** If PostgreSQL does not answer a query, the server stops waiting one second after the statement timeout. */
 const readTimeoutMs = statementTimeoutMs + 1000;
 const connectTimeoutMs = 1000;
-/** Extra time for responses on a machine that is busy with other tests. */
+/** Extra time in milliseconds for responses, because the machine may be busy with other tests. */
 const slackMs = 10_000;
 const patience = { timeout: 30_000, interval: 10 };
 
@@ -34,7 +34,7 @@ afterAll(async () => {
 
 const poolSize = 4;
 
-/** Opens another connection pool with the short timeouts above. */
+/** Opens another connection pool that uses the short timeouts above. */
 async function open(url = db.url, options: Partial<DatabaseOptions> = {}): Promise<Database> {
   const logger = pino({ level: 'silent' });
   const database = await openDatabase({ url, poolSize, connectTimeoutMs, statementTimeoutMs, logger, ...options });
@@ -53,7 +53,9 @@ const read = (server: TestServer) => request(server, `GET /api/v1/ideas/${ideaId
 const create = (server: TestServer, title: string) =>
   request(server, 'POST /api/v1/ideas', { token, json: { title, body: 'Whether it is kept.' } });
 
-/** Makes PostgreSQL end every connection of every connection pool. */
+/**
+ * Makes PostgreSQL end every connection of the server and of the tests, except the connections `outside` and `watcher`.
+ */
 async function terminateAll(): Promise<number> {
   const { rowCount } = await watcher.query(
     `select pg_terminate_backend(pid) from pg_stat_activity
@@ -68,7 +70,7 @@ const expectUnavailable = (answer: Answer) => {
   expect(Object.keys(answer.body.error).sort()).toEqual(['key', 'message']);
 };
 
-/** Returns the result of the work and the duration of the work in milliseconds. */
+/** Awaits the promise `work`. Returns its result and the time that the test waited, in milliseconds. */
 async function timed<T>(work: Promise<T>): Promise<[T, number]> {
   const start = performance.now();
   return [await work, performance.now() - start];
@@ -79,7 +81,7 @@ describe('connections that PostgreSQL ends', () => {
     const server = await serve();
     const { pool } = server.database;
     await Promise.all([...Array(8)].map(() => read(server)));
-    // Waits, because a database connection may return to the pool a moment after the response to its request.
+    // Waits, because a database connection may return to the pool shortly after the server has sent the response.
     await vi.waitFor(() => expect(pool.idleCount).toBe(pool.totalCount), patience);
     const idle = pool.idleCount;
     expect(idle).toBeGreaterThan(1);
@@ -117,14 +119,15 @@ describe('connections that PostgreSQL ends', () => {
     await terminateAll();
     expectUnavailable(await voting);
     await outside.query('rollback');
-    // PostgreSQL also ended the connections of `db`, so the test reads through a connection that is still open.
+    // PostgreSQL also ended the connections of `db`, so the test reads through the connection `outside`, which is still
+    // open.
     expect((await outside.query('select from votes where idea_id = $1', [ideaId])).rows).toEqual([]);
     expect(await vote(server, 'up')).toMatchObject({ status: 200, body: { up_count: 1 } });
     expect(await vote(server, 'none')).toMatchObject({ status: 200, body: { up_count: 0 } });
   });
 });
 
-/** Waits until exactly this number of SQL statements waits for a lock. */
+/** Waits until exactly `count` SQL statements are waiting for a lock. */
 async function waiting(count: number) {
   await vi.waitFor(async () => {
     const { rows } = await watcher.query(
@@ -139,7 +142,8 @@ describe('a statement that runs too long', () => {
     const server = await serve();
     await outside.query('begin');
     await outside.query('select from ideas where id = $1 for update', [ideaId]);
-    // The pool has fewer connections than there are requests, so each request must return its connection.
+    // The pool has fewer connections than there are requests. So each failed request must return its connection to the
+    // pool.
     const answers = await Promise.all([...Array(6)].map((_, n) => (n % 2 ? vote(server, 'up') : vote(server, 'down'))));
     for (const answer of answers) expectUnavailable(answer);
     await outside.query('rollback');
@@ -182,7 +186,8 @@ describe('an unavailable database', () => {
       expectUnavailable(answer);
       expect(ms).toBeLessThan(connectTimeoutMs + readTimeoutMs + slackMs);
     }
-    // Connections that timed out are closed, so these requests must open new connections to the silent database.
+    // The server has closed the connections that timed out. So these requests must open new connections to the silent
+    // database.
     for (const [answer, ms] of await Promise.all([read(server), vote(server, 'up')].map(timed))) {
       expectUnavailable(answer);
       expect(ms).toBeLessThan(connectTimeoutMs + slackMs);
@@ -205,7 +210,8 @@ describe('an unavailable database', () => {
     await waiting(1);
     proxy.silence();
     expectUnavailable(await creating);
-    // PostgreSQL may still send a result on the connection of that request, so the pool must not reuse the connection.
+    // PostgreSQL may still send a result on the connection of the failed request, so the pool must not reuse this
+    // connection.
     expect(pool.totalCount).toBe(opened - 1);
     await outside.query('rollback');
     proxy.resume();
@@ -214,7 +220,8 @@ describe('an unavailable database', () => {
   });
 
   test('requests get 503 without waiting for the connect timeout while the database refuses connections, and work again when it accepts them', async () => {
-    // The connect timeout is very long. So if the response is fast, PostgreSQL must have refused the connection.
+    // The connect timeout is very long. So a fast response shows that the server did not wait for this timeout, but
+    // noticed the refused connection.
     const [proxy, server] = await proxied({ connectTimeoutMs: 60_000 });
     await read(server);
     proxy.sever();
@@ -260,17 +267,18 @@ describe('a transaction', () => {
       database.transaction(async transaction => {
         runs++;
         await transaction.query(renameTag, { tagId: tags[first] ?? 0, name: `${name} ${first}` });
-        // Each transaction locks its first row, and waits until the other has done the same. Then each needs the row of the other, which is a deadlock.
+        // Each transaction locks its first row, and waits until the other transaction has locked its first row. Then
+        // each transaction tries to lock the row of the other transaction, which is a deadlock.
         if (++reached === 2) both.resolve();
         await both.promise;
         await transaction.query(renameTag, { tagId: tags[second] ?? 0, name: `${name} ${second}` });
       });
     await Promise.all([rename(0, 1, 'A'), rename(1, 0, 'B')]);
-    // The canceled transaction starts again. If it locks its first row before the other transaction ends, it is
-    // canceled again. So it may run more than twice.
+    // The server repeats the transaction that PostgreSQL canceled. A repeated transaction may cause another deadlock
+    // and be canceled again. So the number of runs may be greater than three.
     expect(runs).toBeGreaterThanOrEqual(3);
     const rows = await db.sql<{ name: string }>('select name from tags where id = any($1) order by id', [tags]);
-    // The canceled transaction commits last, so both tags have the name from that transaction.
+    // The transaction that was canceled commits last, so both tags have the name that this transaction sets.
     expect([
       ['A 0', 'A 1'],
       ['B 0', 'B 1'],

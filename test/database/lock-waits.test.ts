@@ -14,11 +14,11 @@ const poolSize = 8;
 let world: World;
 let token: string;
 let ideaIds: number[];
-/** A token for another board only. The locks on the ideas do not affect its reads. */
+/** A token for only a second board. The locks on ideas of the first board do not affect reads with this token. */
 let reader: string;
 
 const db = await createTestDatabase();
-/** The connection `holder` locks ideas, and the connection `watcher` counts the SQL statements that wait for a lock. */
+/** The connection `holder` locks ideas. The connection `watcher` counts the SQL statements that wait for a lock. */
 const holder = await connect(db.url);
 const watcher = await connect(db.url);
 beforeEach(async () => {
@@ -68,7 +68,9 @@ const post = (server: TestServer, path: string, json?: unknown) =>
   request(server, `POST /api/v1/ideas/${path}`, { token, json });
 const vote = (server: TestServer, id: number | undefined) => post(server, `${id}/vote`, { value: 'up' });
 
-/** Expects that reads of another board succeed while exactly `waiting` database connections wait for a lock. */
+/**
+ * Expects that requests to read the second board succeed while exactly `waiting` database connections wait for a lock.
+ */
 async function expectOthersServed(server: TestServer, waiting: number) {
   await expect.poll(countWaiting).toBe(waiting);
   for (let round = 0; round < 3; round++) {

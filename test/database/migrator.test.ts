@@ -10,7 +10,7 @@ import { coreStream, MigrationError, type MigrationStream } from '../../server/d
 import { hasPendingMigrations, listPendingMigrations, migrate } from '../../server/database/migrator.ts';
 import { connect, createBareDatabase, createTestDatabase } from '../helpers/database.ts';
 
-/** Returns the SQL of a migration that adds a row to the table traces each time it runs. */
+/** Returns the SQL of a migration. Each run of the migration adds a row to the table `traces`. */
 const trace = (name: string) => `create table if not exists traces (name text); insert into traces values ('${name}');`;
 
 const migratorUrl = new URL('../../server/database/migrator.ts', import.meta.url).href;
@@ -87,7 +87,7 @@ describe('applying migrations', () => {
   test('if ten processes migrate at the same time, one of them applies all migrations', async () => {
     const db = await freshDatabase();
     const stream = await makeStream({
-      // This migration would fail if it ran twice.
+      // If this migration ran twice, its second run would fail.
       '0001_first.sql': 'create table once (id int); select pg_sleep(0.05);',
       '0002_second.sql': trace('second'),
       '0003_third.sql': trace('third'),
@@ -154,8 +154,8 @@ describe('applying migrations', () => {
 
   test('a migration ignores the session settings of an earlier migration, and may run longer than the statement timeout of the database', async () => {
     const db = await freshDatabase();
-    // The timeout also applies to the statements that the migrator itself runs before the first migration. On a slow
-    // machine, these statements need some time.
+    // The statement timeout also applies to the migrator's own statements before the first migration. On a slow
+    // machine, these statements need some time, so a shorter timeout could fail the test.
     await client.query(
       `do $$ begin execute format('alter database %I set statement_timeout = 1000', current_database()); end $$`,
     );
@@ -191,7 +191,7 @@ describe('several processes that migrate', () => {
     await vi.waitFor(() => expect(onWait).toHaveBeenCalled(), { timeout: 10_000 });
     const [{ pid } = { pid: 0 }] = await db.rows<{ pid: number }>('select pg_backend_pid() as pid');
     expect(onWait.mock.calls).toEqual([[expect.stringContaining(`session ${pid} of `)]]);
-    // A newer version of the server would have added this row.
+    // Simulates a migration by a newer version of the server, which adds this row.
     await client.query(`insert into schema_migrations values ('core', '0002_newer.sql', 'x')`);
     await client.query('select pg_advisory_unlock(4216839001)');
     expect(await waiting).toMatch(/database is newer.*core\/0002_newer\.sql/);
@@ -237,7 +237,7 @@ describe('a locked table', () => {
     await client.query('begin');
     await client.query('lock table traces in access share mode');
     const migrating = migrate(db.url, [stream], { ...quick, tries: 1_000 });
-    // A read of the table waits behind the "alter table" of the migration, which waits for a lock. The read must
+    // The migration's "alter table" waits for a lock, and a read of the table must wait behind it. So the read can only
     // succeed before the migration tries "alter table", or between two tries.
     const reader = await connect(db.url);
     await reader.query(traces);
@@ -283,7 +283,8 @@ describe('a dry run', () => {
     const { database, sql, drop } = await createTestDatabase();
     onTestFinished(drop);
     expect(await hasPendingMigrations(database)).toBe(false);
-    // A server of the previous version must stay ready during a rolling upgrade.
+    // During a rolling upgrade, a server of the previous version must stay ready after a newer version has applied its
+    // migrations.
     await sql(`insert into schema_migrations values ('core', '9999_newer.sql', 'x')`);
     expect(await hasPendingMigrations(database)).toBe(false);
     const extension = await makeStream({ '0001_first.sql': trace('first') }, 'an-extension');

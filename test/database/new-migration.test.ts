@@ -15,7 +15,7 @@ beforeEach(async () => {
   onTestFinished(() => rm(directory, { recursive: true }));
 });
 
-/** Runs a script of the project on the test's directory of migrations. Returns the exit status and the output. */
+/** Runs a script of the project with the test's directory of migrations. Returns the exit status and the output. */
 function run(script: 'new-migration' | 'migration-checksums', ...given: string[]) {
   return new Promise<{ status: number; said: string }>(resolve => {
     const parameters = [join(scripts, `${script}.ts`), '--directory', directory, ...given];

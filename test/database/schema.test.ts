@@ -8,7 +8,7 @@ interface Column {
   column_name: string;
   type: string;
   is_nullable: boolean;
-  /** The default value, or the expression of a generated column. */
+  /** The default value of the column, or the expression if the column is generated. */
   expression: string | null;
   is_generated: boolean;
   has_identity: boolean;
@@ -16,7 +16,10 @@ interface Column {
 
 const db = await createDatabaseForFile();
 
-/** The tests create the tables of the entities in this PostgreSQL schema. The migrations use the schema public. */
+/**
+ * The name of a PostgreSQL schema. The tests create the tables of the entities in this schema, and the migrations use
+ * the schema public.
+ */
 const described = 'described';
 
 describe('migrated schema and entities', () => {
@@ -26,14 +29,15 @@ describe('migrated schema and entities', () => {
     const all = [...db.database.orm.getMetadata().getAll().values()] as EntityMetadata[];
     metadata = all.filter(meta => meta.tableName !== undefined);
     await db.sql(`create schema ${described}`);
-    // PostgreSQL itself parses the column types of the entities, because a type can have two spellings.
+    // PostgreSQL itself parses the column types of the entities, because a type can have two names, such as int and
+    // integer.
     for (const meta of metadata) await db.sql(tableOf(meta));
   });
 
   test('the migrations and the MikroORM entities describe the same tables', async () => {
     const migrated = await tables('public');
     expect(migrated).toContain('schema_migrations');
-    // The migrator's own table schema_migrations has no entity.
+    // The table schema_migrations belongs to the migrator, so it has no entity.
     expect(migrated.filter(name => name !== 'schema_migrations')).toEqual(await tables(described));
     expect(metadata).toHaveLength(entities.length);
   });
@@ -70,8 +74,8 @@ describe('the migrated schema', () => {
   });
 
   /**
-   * Tables whose account_id has no foreign key to accounts, each with its owner table. Rows of such a table are deleted
-   * with the row of the owner table.
+   * Tables whose column account_id has no foreign key to accounts, each with its owner table. Deleting a row of the
+   * owner table also deletes the rows of the other table that belong to it.
    */
   const ownerOfTable = {
     api_token_boards: 'api_tokens',
@@ -97,7 +101,7 @@ describe('the migrated schema', () => {
       from pg_constraint c where c.contype = 'f' and c.connamespace = 'public'::regnamespace`);
     const cascading = (foreign: string) =>
       rows.filter(row => row.foreign_table === foreign && row.action === 'c').map(row => row.table_name);
-    // No foreign key deletes these rows. The server deletes them itself.
+    // No foreign key deletes the rows of these tables. The server itself deletes them.
     const withoutForeignKey = ['oauth_records', 'sessions', 'sign_in_challenges', 'sign_in_links'];
     const carrying = (await columns('public')).filter(
       column => column.column_name === 'account_id' && !withoutForeignKey.includes(column.table_name),
@@ -133,7 +137,8 @@ function columnName(property: EntityProperty | undefined): string {
 function columnOf(property: EntityProperty): string {
   const { columnTypes, nullable, autoincrement, generated, defaultRaw } = property;
   const type = autoincrement ? 'bigint generated always as identity' : columnTypes[0];
-  // Ignores the default of a generated column, which only tells MikroORM that a new row needs no value for this column.
+  // Ignores the default value of a generated column. This value only tells MikroORM that a new row needs no value for
+  // the column.
   const value = generated
     ? `generated always as ${generated}`
     : defaultRaw === undefined

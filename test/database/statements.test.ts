@@ -27,7 +27,7 @@ describe('every statement of the server', () => {
   test('every SQL statement of the server has a unique name', () => {
     const names = queries.map(({ name }) => name);
     expect(names.filter((name, place) => names.indexOf(name) !== place)).toEqual([]);
-    // PostgreSQL truncates statement names to 63 bytes, so two longer names could become equal.
+    // PostgreSQL truncates statement names to 63 bytes. So two longer names could become the same name.
     expect(names.filter(name => name.length > 63)).toEqual([]);
   });
 

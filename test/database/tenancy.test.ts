@@ -7,7 +7,7 @@ import { type AccountColumns, findFilterProblems, findFunctionProblems } from '.
 import { createDatabaseForFile } from '../helpers/database.ts';
 import { loadServerQueries } from '../helpers/server-queries.ts';
 
-/** Unique indexes of tenant tables that do not include the account id, each with the reason. */
+/** Unique indexes of tenant tables. These indexes do not include the account id, each for the given reason. */
 const uniqueAcrossAccounts: Record<string, string> = {
   api_tokens_id_key: 'The id is in the text of a token, which is all that a request has.',
   identity_providers_key_key: 'The key is all that the URL of a sign-in with a provider has.',
@@ -16,7 +16,10 @@ const uniqueAcrossAccounts: Record<string, string> = {
   invitations_token_hash_key: 'The token of a link is all that an invited person has.',
 };
 
-/** Database indexes and functions that only servers of the previous version need. The next release drops them. */
+/**
+ * Database indexes and functions that only servers of the previous version need. A migration of the next release will
+ * drop them.
+ */
 const ofVersionBefore = {
   indexes: ['idempotency_keys_token_id_path_key_key', 'notifications_event_id_user_id_key'],
   functions: [
@@ -106,7 +109,7 @@ interface ForeignKey {
   name: string;
   from: string;
   to: string;
-  /** Pairs of a foreign key column and the column that it references. */
+  /** The column pairs of a foreign key: each column with the column that it references. */
   columns: [string, string][];
 }
 
@@ -124,8 +127,9 @@ describe('the schema', () => {
       from pg_attribute a join pg_class c on c.oid = a.attrelid
       where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and a.attname = 'account_id'`);
     const tables = columns.map(({ table }) => table);
-    // In oauth_records, account_id is null until the record has a token. In sign_in_links, only a link to sign up has
-    // an account. In sessions and sign_in_challenges, only the rows of an external identity have an account.
+    // In oauth_records, account_id is null until the record has a token. In sign_in_links, only a sign-up link has an
+    // account. In sessions and sign_in_challenges, only rows of users who sign in through an external identity provider
+    // have an account.
     const others = ['oauth_records', 'sessions', 'sign_in_challenges', 'sign_in_links'];
     expect(
       columns

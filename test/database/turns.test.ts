@@ -15,7 +15,7 @@ test('a task of buildTurns() fails with the error code of a lock timeout if it w
   const holding = inTurn(['a'], first.work);
   await expect(inTurn(['a'], async () => 'never')).rejects.toMatchObject(notFree);
   await expect(inTurn(['b', 'a'], async () => 'never')).rejects.toMatchObject(notFree);
-  // The task with the keys b and a has timed out, so it must have released the key b.
+  // The task with the keys `b` and `a` has timed out, so it must have released the key `b`.
   expect(await inTurn(['b'], async () => 'other work')).toBe('other work');
   first.end();
   await holding;

@@ -10,7 +10,10 @@ import { migrationsBefore } from '../helpers/migrations.ts';
 type Values = Record<string, unknown>;
 type Row = Record<string, number>;
 
-/** Returns a lookup for the SQL statements of the previous server version, which had the migrations up to 0013. */
+/**
+ * Returns a function that finds an SQL statement of the previous server version by its name. That version had the
+ * migrations up to 0013.
+ */
 async function statementsBefore(): Promise<(name: string) => Query<Values, Row>> {
   const file = new URL('../fixtures/statements-of-0013.json', import.meta.url);
   const statements: Query<Values, Row>[] = JSON.parse(await readFile(file, 'utf8'));
@@ -71,7 +74,9 @@ const countsQuery = `
     (select count(*)::int from events) as events, (select count(*)::int from webhook_deliveries) as deliveries,
     (select count(*)::int from idempotency_keys) as answers, (select count(*)::int from api_token_boards) as grants`;
 
-/** Looks up a token as the previous server version does at the start of each request, before the transaction. */
+/**
+ * Looks up a token as the previous server version does at the start of each request, before the request's transaction.
+ */
 async function identify(database: Database, of: (name: string) => Query<Values, Row>) {
   const only = <T>(value: T) => [value];
   const [token] = await database.query(of('identify_tokens'), {
@@ -92,7 +97,10 @@ async function identify(database: Database, of: (name: string) => Query<Values, 
   expect([token?.account_id, token?.status]).toEqual([1, 201]);
 }
 
-/** Creates and changes an idea in account 1 as the previous server version does, and delivers the events. */
+/**
+ * Creates and changes an idea in account 1, and delivers the events, with the SQL statements of the previous server
+ * version.
+ */
 async function useVersionBefore(database: Database, of: (name: string) => Query<Values, Row>, round: string) {
   const [accountId, boardId, authorId, tokenId, voterId] = [1, 1, 1, 1, 1];
   const now = new Date();
@@ -185,7 +193,7 @@ test('an upgrade from migration 0009 keeps every row, even while the SQL stateme
   let rounds = 0;
   const use = async (client: number) => {
     for (let left = 3; left > 0; ) {
-      // After the migration, each client runs three more rounds on the new schema.
+      // When the migration has ended, each client runs three more rounds on the new schema.
       if (isMigrated) left--;
       await useVersionBefore(database, of, `${client}-${rounds++}`);
     }
@@ -219,8 +227,8 @@ test('an upgrade from migration 0009 keeps every row, even while the SQL stateme
     union all select 'deliveries' from webhook_deliveries d where d.state = 'pending' and d.lane <> 1`);
   expect(mixed).toEqual([]);
 
-  // The table ext_links represents a table of an extension. Its foreign key contains only an idea's id, and not the
-  // account.
+  // The table ext_links stands for a table of an extension. Its foreign key contains only the id of an idea, without
+  // the account id.
   await expect(client.query('insert into ext_links values (0)')).rejects.toThrow('ext_links_idea_id_fkey');
   await client.query(`delete from ideas where title = 'Idea 50'`);
   expect((await client.query('select from ext_links')).rows).toEqual([]);

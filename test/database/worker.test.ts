@@ -18,7 +18,7 @@ async function start(url = db.url) {
   return { worker, lines: worker.logLines };
 }
 
-/** The time in milliseconds that a test waits for a result, and the time between two checks. */
+/** The times in milliseconds: how long a test waits for a result, and how often it checks for the result. */
 const patience = { timeout: 30_000, interval: 20 };
 
 const backends = `from pg_stat_activity where datname = current_database() and application_name = 'idea-board worker'`;
@@ -31,7 +31,7 @@ async function heartbeat() {
   );
 }
 
-/** Adds a heartbeat job, as cron does every minute, and waits until the worker has recorded the heartbeat. */
+/** Adds a heartbeat job, as cron does every minute, and waits until the worker has run this job. */
 async function beat() {
   await db.sql('delete from heartbeats');
   await db.sql(`select graphile_worker.add_job('heartbeat')`);
@@ -80,8 +80,8 @@ test('a worker runs the next job after PostgreSQL has ended its connections', as
   const ended = await db.sql(`select pg_terminate_backend(pid) ${backends}`);
   expect(ended.length).toBeGreaterThan(0);
   await beat();
-  // Accepts two messages, because either the connection pool or a running SQL statement notices the lost connection
-  // first.
+  // Accepts one of two messages. Either the connection pool or a running SQL statement is the first to notice the lost
+  // connection.
   expect(lines.join('')).toMatch(/lost a connection|terminating connection/);
 });
 
@@ -129,7 +129,7 @@ test('a worker that has lost its connections to PostgreSQL runs jobs again when 
   });
   await beat();
   proxy.sever();
-  // Wait until the worker has tried to reconnect several times.
+  // Waits until the worker has tried several times to connect again.
   const tries = () => lines.filter(line => line.includes('the worker failed')).length;
   await vi.waitFor(() => expect(tries()).toBeGreaterThan(2), patience);
   proxy.restore();

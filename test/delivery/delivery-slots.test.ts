@@ -25,7 +25,7 @@ async function createAccount() {
   return { world, ideas };
 }
 
-/** Records a status change event of each idea, as a request to the server does. */
+/** Records one status change event for each idea. A request to change the status runs the same SQL function. */
 async function record(ideas: number[]) {
   for (const ideaId of ideas) {
     await db.sql(
@@ -38,7 +38,7 @@ async function record(ideas: number[]) {
 
 /**
  * Starts a worker whose request timeout is longer than the test, so that a hanging endpoint never counts as failing. By
- * default, no endpoint counts as slow, because `quickMs` is longer than the test, too.
+ * default, `quickMs` is also longer than the test, so that no endpoint counts as slow.
  */
 function startPatientWorker(environment: Record<string, string> = {}, quickMs = 600_000) {
   const guard = buildAddressGuard(workerConfig().WEBHOOK_ALLOWED_CIDRS);
@@ -48,8 +48,8 @@ function startPatientWorker(environment: Record<string, string> = {}, quickMs = 
 }
 
 /**
- * Makes a receiver hold back its responses. The returned function sends the held responses. From then on, the receiver
- * answers 204 at once.
+ * Makes a receiver delay its responses. The returned function sends the delayed responses. After that, the receiver
+ * answers each request with 204 at once.
  */
 function hold(receiver: Receiver): () => void {
   const held: ServerResponse[] = [];
@@ -76,8 +76,8 @@ test('a new webhook endpoint gets one delivery at a time until it has answered q
   const release = hold(receiver);
   await record(ideas);
   await receiver.waitForRequests(1);
-  // Jobs start in order. So when the last delivery to the second endpoint arrives, all eight jobs for the first
-  // endpoint have run.
+  // The worker starts the job that was added first. So when the last delivery to the second endpoint arrives, all eight
+  // jobs for the first endpoint have run.
   await neighbour.waitForRequests(lanes);
   expect(receiver.maxConcurrent()).toBe(1);
   expect((await deliveriesOf(db, id)).map(one => one.state)).toEqual(Array(lanes).fill('pending'));
@@ -115,8 +115,8 @@ test('if a process is killed while webhook deliveries wait in its memory for a f
   await child.begin();
   await record(ideas);
   await receiver.waitForRequests(1);
-  // Only the job of the current delivery is still in the queue. The jobs of the other deliveries have ended, and only
-  // the memory of the process knows that these deliveries wait.
+  // Only the job of the current delivery is still in the queue. The jobs of the other deliveries have ended. That these
+  // deliveries wait is recorded only in the memory of the process.
   await eventually(async () => {
     const jobs = await db.sql(`select id from graphile_worker._private_jobs where payload->>'endpoint_id' = $1`, [
       String(id),
@@ -207,7 +207,7 @@ test('a worker sends a mail even while hanging receivers use up all concurrent w
   }
   const last = await createAccount();
   const webhook = await addWebhook(db, last.world, { url: waiting.url });
-  // With WORKER_CONCURRENCY 1, each of the two accounts gets only one concurrent webhook delivery.
+  // With WORKER_CONCURRENCY 1, only one webhook delivery of each of the two accounts can run at a time.
   await startPatientWorker({ WORKER_CONCURRENCY: '1', SMTP_URL: smtp.url });
   for (const { ideas } of accounts) await record(ideas.slice(0, 1));
   await hanging.waitForRequests(2 + 2 * channels);
@@ -216,7 +216,8 @@ test('a worker sends a mail even while hanging receivers use up all concurrent w
     last.world.ownerId,
   ]);
   await eventually(() => expect(smtp.received).toHaveLength(1));
-  // No receiver has answered yet, so no webhook delivery of the third account has started.
+  // The hanging deliveries of the first two accounts use up all slots. So no webhook delivery of the third account has
+  // started.
   expect(hanging.received).toHaveLength(2 + 2 * channels);
   expect(waiting.received).toEqual([]);
   release();
@@ -251,7 +252,7 @@ test('a slow chat channel gets one post at a time and does not delay the other c
   const well = await startReceiverForTest();
   const { world, ideas } = await createAccount();
   await addChannel(world, `${slow.url}/hooks/1`);
-  // The server has four job queues for the chat channels of an account. So at least two of the five channels share a
+  // The server has four job queues for the chat channels of an account. So of the five channels, at least two share a
   // queue.
   for (let n = 0; n < 4; n++) await addChannel(world, `${well.url}/hooks/${n}`);
   await startPatientWorker({}, 500);

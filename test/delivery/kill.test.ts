@@ -7,20 +7,29 @@ import { type Received, startReceiverForTest } from '../helpers/receiver.ts';
 import { request } from '../helpers/request.ts';
 import { addWebhook, eventually, verify } from '../helpers/webhooks.ts';
 
-/** The number of kills, and the seed of the random numbers. For a longer test, set KILLS=500 KILL_SEED=7. */
+/**
+ * The number of times that the test kills a server, and the seed of the random numbers. For a longer test, set
+ * KILLS=500 KILL_SEED=7.
+ */
 const kills = Number(process.env.KILLS ?? 15);
 const seed = Number(process.env.KILL_SEED ?? 1);
-/** The number of servers that answer requests. The servers in `spares` only load their modules and wait. */
+/**
+ * The number of servers that answer requests. The number `spares` counts more servers, which only load their modules
+ * and wait.
+ */
 const serving = 2;
 const spares = 2;
 const writers = 4;
 const longestPauseMs = 80;
 /**
- * The pause of a writer between two requests. The pause is longer while a server loads its modules, because loading
- * needs the CPU.
+ * The pause in milliseconds of a writer between two requests. The pause is longer while a server loads its modules,
+ * because loading needs the CPU.
  */
 const writeDelayMs = { beforeKill: 8, whileLoading: 250 };
-/** The longest delay of a webhook receiver's response. Because of the delays, some kills interrupt a delivery. */
+/**
+ * The longest delay of a webhook receiver's response, in milliseconds. Because of these delays, some kills interrupt a
+ * delivery.
+ */
 const longestAnswerMs = 30;
 
 const db = await createDatabaseForFile();
@@ -94,7 +103,7 @@ test(`after ${kills} server kills under load (random seed ${seed}), the webhook 
   await writing;
   await (children[0] as ChildServer).begin();
 
-  // Computes from the stored ideas and comments which events the webhook must have received.
+  // Reads the stored ideas and comments. Computes from them the events that the webhook must have received.
   const done = await db.sql<{ what: string }>(`
       select 'idea ' || id as what from ideas union all
       select 'comment ' || id from comments union all
@@ -111,9 +120,9 @@ test(`after ${kills} server kills under load (random seed ${seed}), the webhook 
   const known = new Set(done.map(one => one.what));
   const invented = [...told].filter(what => /^(idea|comment) /.test(what) && !known.has(what));
   expect(invented).toEqual([]);
-  // A repeated delivery of an event has the same body as the event's first delivery.
+  // If the webhook receives an event again, the body must be the same as in the event's first delivery.
   for (const one of receiver.received) expect(one.body).toBe(first.get(one.headers['webhook-id'] ?? '')?.body);
-  // For each idea, the first deliveries of its events arrived in the order of the events.
+  // The first deliveries of an idea's events arrived in the order of these events.
   const order = await db.sql<{ idea_id: number; ids: string[] }>(
     `select e.idea_id, array_agg('evt_' || e.id order by d.id) as ids
       from webhook_deliveries d join events e on e.id = d.event_id where d.endpoint_id = $1 group by 1`,

@@ -37,8 +37,8 @@ const server = await startServerForFile({
 });
 
 /**
- * Merges two ideas, and then removes the data and the jobs of the recorded event. A webhook, a chat channel, a follower
- * and an extension are subscribed to the event.
+ * Merges two ideas, and then removes the `data` of the recorded event and its jobs. A webhook, a chat channel, a
+ * follower and an extension are subscribed to the event.
  */
 beforeEach(async () => {
   await renewSubscriptions(server.database, [listener]);
@@ -66,7 +66,7 @@ beforeEach(async () => {
   heard.length = 0;
 });
 
-/** Sets the columns data and body of the event in the database. */
+/** Sets the columns `data` and `body` of the event in the database. */
 const store = (data: object | null, body: object) =>
   server.sql('update events set data = $2, body = $3 where id = $1', [
     event.id,
@@ -77,7 +77,7 @@ const store = (data: object | null, body: object) =>
 /** The lane (delivery queue) of the event, which the SQL function record_event computes from the idea's id. */
 const laneOfEvent = () => event.body.data.idea.id % 8;
 
-/** Adds the urls of the ideas to the data of an event, because the database does not store these urls. */
+/** Adds the field `url` to the two ideas in the data of an event, because the database does not store this field. */
 function withUrls({ idea, target, ...data }: (typeof event)['body']['data']) {
   const withUrl = (one: { id: number }) => ({
     ...one,
@@ -86,7 +86,7 @@ function withUrls({ idea, target, ...data }: (typeof event)['body']['data']) {
   return { ...data, idea: withUrl(idea), target: withUrl(target) };
 }
 
-/** Adds a job to the queue, and runs this job and all jobs that it adds. */
+/** Adds a job to the queue, and runs this job and all jobs that the job adds. */
 async function runJob(task: string, payload: unknown) {
   await server.sql('select graphile_worker.add_job($1, $2::json)', [task, JSON.stringify(payload)]);
   expect(await runJobs(server)).toEqual([]);
@@ -126,7 +126,7 @@ test('a mail job that an older server version queued sends the mails of its noti
     `insert into notifications (account_id, user_id, event_id, kind) values ($1, $2, $3, 'idea.merged') returning id`,
     [world.accountId, userId, event.id],
   );
-  // The id 999_999 stands for a notification that was deleted after the job was queued.
+  // The id 999_999 stands for a notification that was deleted after the mail job had been added to the queue.
   await runJob('mail_notifications', [999_999, notification?.id]);
   expect(smtp.received.map(({ to }) => to)).toEqual(['grace@example.com']);
 });

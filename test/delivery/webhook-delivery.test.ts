@@ -83,7 +83,8 @@ describe('a webhook delivery', () => {
     for (const one of received) {
       const body = verify(one, secret);
       const schema = schemas[body.type] as z.ZodType;
-      // parse() removes fields that the schema does not declare. So an undeclared field would make the values differ.
+      // parse() removes fields that the schema does not declare. So if the body had such a field, the two values would
+      // differ.
       expect(schema.parse(body)).toEqual(body);
       expect(one.headers).toMatchObject({ 'content-type': 'application/json', 'user-agent': 'Idea-Board' });
       expect(one.path).toBe('/hooks?for=us');
@@ -109,15 +110,16 @@ describe('a webhook delivery', () => {
       expect(delivery.body).toBe(sent.get(delivery.webhook_id));
       if (deliveryId === testId) expect(delivery.type).toBe('webhook.test');
     }
-    // Workers of older server versions send the column `body`. It must equal the body that this version sends, but has
-    // no urls.
+    // Workers of older server versions send the column `body`. Except for its missing `url` fields, it must equal the
+    // body that this version sends.
     const withoutUrls = (body: unknown) =>
       JSON.parse(JSON.stringify(body, (name, value) => (name === 'url' ? undefined : value)));
     for (const { body } of await server.sql<{ body: { type: string } }>('select body from events')) {
       expect(body).toEqual(withoutUrls(bodies.get(body.type)));
     }
 
-    // A change of a text rewrites the earlier events, so the changes come last.
+    // Editing or deleting a text also changes the text in earlier events. So the test edits and deletes only after the
+    // checks above.
     const { data: comments } = await ask(`GET /api/v1/ideas/${idea.id}/comments`);
     const commentPath = `/api/v1/ideas/${idea.id}/comments/${comments[0].id}`;
     await ask(`PATCH ${commentPath}`, { body: 'We also.', reason: 'Tone' });
@@ -182,7 +184,8 @@ describe('webhook signatures during the rotation of a secret', () => {
     expect(verify(second as Received, newSecret).type).toBe('webhook.test');
     expect(() => verify(second as Received, oldSecret)).toThrow('No matching signature');
 
-    // Simulates a changed APP_KEY: the server cannot decrypt the old secret, and signs only with the new secret.
+    // Simulates a changed APP_KEY. The server cannot decrypt the old secret any more, so it signs only with the new
+    // secret.
     const lost = buildSecretBox(Buffer.alloc(32, 9)).seal(oldSecret, 'webhook secret');
     const end = new Date(Date.now() + 3_600_000);
     const change = 'update webhook_endpoints set previous_secret = $2, previous_secret_expires_at = $3 where id = $1';
@@ -218,7 +221,7 @@ describe('webhook signatures during the rotation of a secret', () => {
 });
 
 describe('a failed webhook delivery', () => {
-  /** Creates a webhook endpoint and one pending delivery of a test event to it. */
+  /** Creates a webhook endpoint and one pending delivery of a test event to this endpoint. */
   async function deliverTo(behavior: Behavior) {
     const receiver = await startReceiverForTest(behavior);
     const world = await createWorld(server);
@@ -235,8 +238,8 @@ describe('a failed webhook delivery', () => {
     for (const [index, delayS] of delaysS.entries()) {
       await receiver.waitForRequests(index + 1);
       await eventually(async () => {
-        // Accepts more attempts than this one. The first retry comes after only about five seconds, so on a slow
-        // machine it may already have run.
+        // The number of attempts may be higher than expected. The first retry comes after only about five seconds, so
+        // on a slow machine the retry may already have run.
         const [delivery] = await deliveriesOf(server, id);
         expect(delivery?.attempt_count).toBeGreaterThan(index);
       });
@@ -338,7 +341,7 @@ describe('a failed webhook delivery', () => {
       expect(endpoint).toMatchObject({ disabled_reason: 'The endpoint answered 410 Gone' });
     });
     expect(await deliveriesOf(server, id)).toMatchObject([{ state: 'dead', attempt_count: 1 }]);
-    // The server writes the audit entry after the commit.
+    // The server writes the audit entry shortly after the commit, so the test waits for the entry.
     await eventually(() =>
       expect(readAudit(auditLines)).toMatchObject([
         { event: 'webhook.disabled', by: 'server', account_id: world.accountId, webhook_id: id, reason: 'gone' },
@@ -350,7 +353,8 @@ describe('a failed webhook delivery', () => {
     );
     expect(notices.map(one => one.user_id)).toEqual([world.ownerId, adminId]);
     expect(new Set(notices.map(one => one.kind))).toEqual(new Set(['webhook.disabled']));
-    // A disabled endpoint gets no new deliveries, and the server rejects a request for a test event.
+    // A disabled endpoint gets no new deliveries. The server also rejects a request to send a test event to the
+    // endpoint.
     const { token } = await issueToken(server, world, 'write');
     await request(server, 'POST /api/v1/ideas', { token, json: { title: 'After', body: 'It' } });
     expect(await deliveriesOf(server, id)).toHaveLength(1);
@@ -379,10 +383,10 @@ describe('a failed webhook delivery', () => {
     await fastForward(server);
     await eventually(async () => expect(await disabledReason()).toBe('Nothing could be delivered for 5 days'));
     expect(await deliveriesOf(server, id)).toMatchObject([{ state: 'dead' }]);
-    // On a slow machine, a second attempt may run before failFor('5 days'), so there may be more than two attempts.
+    // On a slow machine, a second attempt may run before failFor('5 days'). Then there are more than two attempts.
     const tried = await tries();
     expect(tried).toBeGreaterThan(1);
-    // The server writes the audit entry after the commit.
+    // The server writes the audit entry shortly after the commit, so the test waits for the entry.
     await eventually(() =>
       expect(readAudit(auditLines)).toMatchObject([
         { event: 'webhook.disabled', by: 'server', account_id: world.accountId, webhook_id: id, reason: 'failing' },
@@ -563,7 +567,7 @@ describe('the recipients and the order of webhook deliveries', () => {
     receiver.respondWith(response => setTimeout(() => response.writeHead(204).end(), Math.random() * 15));
     await startWorkerForTest(server);
     await startWorkerForTest(server);
-    // This transaction begins before all requests, but records its event only after the requests.
+    // This transaction begins before all requests, but records its event only after all requests.
     const late = await connect(server.url);
     await late.query('begin');
     await late.query('select now()');
@@ -583,7 +587,8 @@ describe('the recipients and the order of webhook deliveries', () => {
     ]);
     await late.query('commit');
     await late.end();
-    // Each of the twelve ideas has ten status changes, and the first idea has one more event.
+    // The expected number is 121: each of the twelve ideas has ten status changes, and the first idea has one more
+    // event.
     await receiver.waitForRequests(121);
     await eventually(async () =>
       expect(new Set((await deliveriesOf(server, id)).map(one => one.state))).toEqual(new Set(['delivered'])),
@@ -607,7 +612,7 @@ describe('the recipients and the order of webhook deliveries', () => {
     const { token } = await issueToken(server, world, 'write');
     const slow = await addWebhook(server, world, { url: hanging.url });
     await addWebhook(server, world, { url: healthy.url });
-    // When a worker stops, it waits at most 300 ms for hanging attempts.
+    // When a worker stops, it waits at most 300 ms for its hanging delivery attempts.
     const timing = { stopPatienceMs: 300 };
     // The timeout of outgoing requests is longer than the test, so a hanging attempt never ends by itself.
     const guard = buildAddressGuard(workerConfig().WEBHOOK_ALLOWED_CIDRS);
@@ -618,13 +623,14 @@ describe('the recipients and the order of webhook deliveries', () => {
     const submit = () => request(server, 'POST /api/v1/ideas', { token, json: { title: 'One', body: 'Two' } });
     await Promise.all(Array.from({ length: 40 }, submit));
     await healthy.waitForRequests(40);
-    // All deliveries to the healthy endpoint have arrived, while no attempt at the hanging endpoint has ended.
+    // All deliveries to the healthy endpoint have arrived. No delivery attempt at the hanging endpoint has ended yet.
     expect((await deliveriesOf(server, slow.id)).map(one => one.attempt_count)).toEqual(Array(40).fill(0));
     await hanging.waitForRequests(2);
     expect(hanging.maxConcurrent()).toBe(2);
     await worker.stop();
 
-    // From now on the endpoint counts as failing, so all processes together run only one attempt at a time.
+    // From now on the endpoint counts as failing. So all processes together run only one attempt at a time at this
+    // endpoint.
     await server.sql('update webhook_endpoints set failing_since = now() where id = $1', [slow.id]);
     await hanging.close();
     const again = await startReceiverForTest(hang);
@@ -636,7 +642,8 @@ describe('the recipients and the order of webhook deliveries', () => {
     await again.waitForRequests(1);
     await delay(300);
     expect(again.maxConcurrent()).toBe(1);
-    // The job queue has at most one job for each of the eight lanes (delivery queues) and each failed delivery.
+    // For this endpoint, the job queue has at most eight jobs and one more job for each failed delivery. The endpoint
+    // has eight lanes (delivery queues).
     await eventually(async () => {
       const jobs = await server.sql<{ key: string | null }>(
         `select key from graphile_worker._private_jobs where payload->>'endpoint_id' = $1 and locked_at is null`,
@@ -658,8 +665,8 @@ describe('the recipients and the order of webhook deliveries', () => {
     await receiver.waitForRequests(1);
     await Promise.all(Array.from({ length: 40 }, submit));
     await delay(300);
-    // Moves all retries three hours into the future. So only the recovery of the endpoint can cause the deliveries that
-    // this test awaits.
+    // Moves all retries three hours into the future. So the deliveries that this test awaits can only start because the
+    // endpoint has recovered.
     await server.sql(
       `update graphile_worker._private_jobs set run_at = now() + interval '3 hours' where run_at > now()`,
     );

@@ -10,7 +10,7 @@ import { startWorkerForTest } from '../helpers/worker.ts';
 
 const db = await createDatabaseForFile();
 
-/** Records a status change event of an idea, as a request to the server does. */
+/** Records a status change event for an idea. A request to change the status runs the same SQL function. */
 const record = (ideaId: number) =>
   db.sql(
     `select record_event(i.account_id, 'idea.status_changed', i.id, null, null, null, '{}', now())
@@ -19,8 +19,8 @@ const record = (ideaId: number) =>
   );
 
 test('two workers share the deliveries of a webhook endpoint and send each delivery once', async () => {
-  // A worker sends only one delivery at a time to an endpoint that has not answered yet. So the second concurrent
-  // delivery comes from the other worker.
+  // A worker sends only one delivery at a time to an endpoint that has not answered yet. So if a second delivery
+  // arrives at the same time, the other worker has sent it.
   const held: (() => void)[] = [];
   const receiver = await startReceiverForTest(response => {
     held.push(() => response.writeHead(204).end());
@@ -50,10 +50,10 @@ test('another worker takes over the jobs of a killed worker within seconds', asy
   receiver.respondWith(204);
   await startWorkerForTest(db, { timing: { recoveryIntervalMs: 100 } });
   await delay(300);
-  // The other worker must not take the job while the first worker is alive.
+  // While the first worker is alive, the other worker must not take the job.
   expect(receiver.received).toHaveLength(1);
   await child.kill();
-  // Without the takeover, graphile-worker would release the killed worker's job only after four hours.
+  // If no worker took over the job, graphile-worker would release the job of the killed worker only after four hours.
   await receiver.waitForRequests(2);
   expect(new Set(receiver.received.map(one => one.headers['webhook-id'])).size).toBe(1);
 });

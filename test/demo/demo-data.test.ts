@@ -127,7 +127,7 @@ describe('the demo boards', () => {
         expect(target).toBeDefined();
         expect(target?.mergedInto).toBeUndefined();
         expect(target?.pending).toBeUndefined();
-        // Readers must be able to see the target of a merge.
+        // Readers must be able to see the target idea of a merge, so its status must not be hidden.
         const status =
           board.statuses === 'default' ? undefined : board.statuses.find(candidate => candidate.key === target?.status);
         expect(status?.isHidden ?? false).toBe(false);

@@ -23,7 +23,7 @@ beforeEach(async () => {
   world = await createWorld(db);
 });
 
-/** Describes a new person. By default, the account lets the person join. */
+/** Describes a new person. By default, the rules of the account allow the person to join. */
 function newPerson(changes: Partial<AssertedIdentity> = {}): AssertedIdentity {
   const subject = `person-${++subjects}`;
   return {
@@ -237,7 +237,7 @@ describe('a session of an identity', () => {
 
   test('a server of the previous version rejects the session cookie of a user who signed in with an external identity', async () => {
     const outcome = await signIn(newPerson());
-    // The previous version accepts only cookies of this form.
+    // A server of the previous version accepts only session cookies that match this pattern.
     expect('token' in outcome && /^[A-Za-z0-9_-]{43}$/.test(outcome.token)).toBe(false);
   });
 });

@@ -9,7 +9,8 @@ import { request } from '../helpers/request.ts';
 import { startServerForFile } from '../helpers/server.ts';
 import { snapshot } from '../helpers/snapshot.ts';
 
-// The tests of this file approve and reject ideas outside the Agent API, and check the responses of the API to tokens.
+// The Agent API cannot approve or reject ideas. So these tests call the domain functions, and then check the API's
+// responses to tokens.
 let world: World;
 let tokens: { read: string; write: string; moderate: string };
 let authorToken: string;
@@ -92,7 +93,8 @@ test('when an approval and a rejection of one idea run at the same time, one suc
   const winners = new Set<string>();
   for (let round = 0; round < 12; round++) {
     const ideaId = await submit();
-    // The order alternates, so that in some rounds the approval comes first, and in others the rejection.
+    // The order alternates: in some rounds the approval starts first, and in the other rounds the rejection starts
+    // first.
     const [first, second] = round % 2 ? [approve, reject] : [reject, approve];
     const outcomes = await Promise.allSettled([first(ideaId), second(ideaId)]);
     const won = outcomes.filter(outcome => outcome.status === 'fulfilled');

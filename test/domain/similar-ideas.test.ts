@@ -5,20 +5,25 @@ import type { BoardLanguage } from '../../server/entities/board-language.ts';
 import { createDatabaseForFile } from '../helpers/database.ts';
 import { createWorld, type World } from '../helpers/fixtures.ts';
 
-/** Ideas in one language, with texts that should find them. docs/similar-ideas.md describes the labelled set. */
+/**
+ * Ideas in one language, each with texts that should find the idea. docs/similar-ideas.md describes the labelled set.
+ */
 interface Labelled {
   language: BoardLanguage;
   ideas: {
     title: string;
     body: string;
-    /** The title with typing errors. */
+    /** The title of the idea, with typing errors. */
     typo: string;
-    /** The title with other forms of its words, in another order. */
+    /** The title with other forms of its words, and in another word order. */
     reworded: string;
-    /** The title and body of another idea with the same request. */
+    /** The title and body of another idea that requests the same feature. */
     paraphrase: { title: string; body: string };
   }[];
-  /** Ideas that use the same words but have another request. The test makes one idea from each pattern and place. */
+  /**
+   * Ideas that use the same words but request another feature. The test makes one idea from each combination of pattern
+   * and place.
+   */
   distractors: { places: string[]; patterns: string[] };
 }
 
@@ -46,8 +51,8 @@ beforeAll(async () => {
 });
 
 /**
- * Searches with the texts of one kind. Returns the share of searches that found the labelled idea among their five
- * results, and the similarities of these ideas.
+ * Searches for similar ideas with the texts of one kind. Returns the share of searches whose five results contained the
+ * labelled idea, and the similarities of the labelled ideas.
  */
 async function measure(kind: 'typo' | 'reworded' | 'paraphrase', languages: readonly Labelled[]) {
   const actor = { accountId: world.accountId, boardId: world.boardId, voterId: null, isModerator: false } as const;

@@ -6,7 +6,9 @@ import { makeTotpSecret, timeStepOf, totpUrl } from '../../server/domain/second-
 /** The secret `12345678901234567890` of the test vectors of RFC 6238, in base32. */
 const secret = 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ';
 
-/** The vectors of RFC 6238, appendix B, for SHA-1. The codes are the last six of the eight digits in the RFC. */
+/**
+ * The test vectors of RFC 6238, appendix B, for SHA-1. Each code has only the last six of the eight digits in the RFC.
+ */
 const vectors: [seconds: number, code: string][] = [
   [59, '287082'],
   [1_111_111_109, '081804'],

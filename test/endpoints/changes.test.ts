@@ -60,7 +60,9 @@ const rowOf = async (id: number) => {
   return row;
 };
 
-/** Sends a request that the server must refuse with this error key, and checks that no database row changes. */
+/**
+ * Sends a request that the server must refuse with the given status and error key. Checks that no database row changes.
+ */
 async function expectRefusal(send: () => Promise<Answer>, status: number, key: string) {
   const before = await snapshot(server);
   expect(outcome(await send())).toEqual([status, key]);

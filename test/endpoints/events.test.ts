@@ -31,7 +31,7 @@ interface Follower {
   token: string;
 }
 
-/** Creates a separate board for the test, and a token for it. */
+/** Creates a separate board for a test, and a token for this board. */
 async function createFollower(grant: 'read' | 'moderate' = 'moderate'): Promise<Follower> {
   const world = await createWorld(server);
   return { world, token: (await issueToken(server, world, grant)).token };
@@ -46,7 +46,10 @@ const create = ({ token }: Pick<Follower, 'token'>, title = 'An idea') =>
 const titlesOf = (page: { data: { event: { data: { idea: { title: string } } } }[] }) =>
   page.data.map(({ event }) => event.data.idea.title);
 
-/** The SQL statement that records an event of an idea. The operations run the same statement in their transactions. */
+/**
+ * The SQL statement that records an event of an idea. Operations of the server run the same statement in their
+ * transactions.
+ */
 const record = `select record_event($1::bigint, $3::text, $2::bigint, null, $4::bigint, null, $5::jsonb, now())`;
 const recorded = ({ world }: Follower, ideaId: number, type = 'idea.created') => [
   world.accountId,
@@ -70,7 +73,8 @@ describe('the list of events', () => {
     await act('status', { status: 'planned', reply: 'In spring.' });
     await act('merge', { target_id: target.id });
     await act('unmerge', undefined);
-    // A worker replaces changed texts in earlier events. So the changed ideas here have no earlier events.
+    // After a change of a text, a worker also changes the text in earlier events. So the ideas that are changed here
+    // have no earlier events.
     const changedId = await insertIdea(server, follower.world);
     const commentId = await insertComment(server, follower.world, changedId);
     const deletedId = await insertIdea(server, follower.world);
@@ -198,7 +202,7 @@ describe('the list of events', () => {
     const follower = await createFollower('moderate');
     const { token: reader } = await issueToken(server, follower.world, 'write');
     const ideaId = await insertIdea(server, follower.world, { title: 'Pending', moderationState: 'pending' });
-    // No operation of this version records an event of a pending idea for webhooks, so the test records one itself.
+    // No operation of this server version records such events of a pending idea, so the test records the events itself.
     await server.sql(record, recorded(follower, ideaId));
     await server.sql(record, recorded(follower, ideaId, 'idea.pending'));
     await server.sql(`update ideas set moderation_state = 'published' where id = $1`, [ideaId]);
@@ -334,7 +338,7 @@ describe('the cursor of the list of events', () => {
     const { data, next_cursor } = (await list(follower)).body;
     const cursor = decodeEventCursor(data[0].cursor);
     if (!cursor) throw new Error('The cursor is invalid');
-    // Simulates a cursor from before a restore of the database.
+    // Simulates a cursor that was issued before the database was restored from a backup.
     const restored = { ...cursor, incarnation: '00000000' };
     const read = (after: typeof cursor) => list(follower, { after: encodeEventCursor(after) });
     expect(titlesOf((await read(restored)).body)).toEqual(['2']);
@@ -436,7 +440,7 @@ describe('events of parallel transactions', () => {
     expect(committed.length).toBeGreaterThan(200);
     for (const seen of followed) expect(seen).toEqual(followed[0]);
     expect([...(followed[0] ?? [])].map(String).sort()).toEqual(committed.sort());
-    // The events of one idea keep their order.
+    // The feed returns the events of one idea in the order of the events.
     const rows = await server.sql<{ is_ordered: boolean }>(
       `select bool_and(number > before) as is_ordered from (
         select p.number, lag(p.number) over (partition by e.idea_id order by p.position) as before

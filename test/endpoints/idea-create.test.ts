@@ -80,7 +80,8 @@ describe('a created idea', () => {
       ['one\u0085two\u2028three\u2029four', 'one two three four'],
       ['one\n\ntwo', 'one  two'],
       ['\u0085\r\n one \u2029\n', 'one'],
-      // This title has 201 characters in the request. The line break becomes one space, so 200 characters are stored.
+      // This title has 201 characters in the request. The server replaces its line break with one space, so it stores
+      // 200 characters.
       [`${full}\r\n${full}y`, `${full} ${full}y`],
     ] as const;
     for (const way of ways) {

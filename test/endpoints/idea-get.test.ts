@@ -181,7 +181,7 @@ describe('the parameter expand', () => {
     request(server, `GET /api/v1/ideas/${id}${query}`, { token: by });
   const list = async (id: number, what: 'comments' | 'votes') => (await read(id, `/${what}`)).body;
 
-  /** Creates an idea with 21 comments, and with votes of 21 tokens. */
+  /** Creates an idea with 21 comments. 21 tokens have voted on this idea. */
   async function createBusyIdea() {
     const id = await insertIdea(server, world);
     await server.sql(

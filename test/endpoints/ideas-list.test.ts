@@ -129,7 +129,7 @@ describe('the bodies of the list', () => {
     const cursor: string = first.body.next_cursor;
     const { [first.body.data[0].title as keyof typeof cut]: _, ...others } = cut;
     expect(await read({ per_page: '100', body: 'excerpt', cursor })).toEqual(others);
-    // A cursor does not contain the parameter `body`. So after a page with excerpts, a client can read the next page
+    // A cursor does not contain the parameter `body`. So a client can read a page with excerpts, and then the next page
     // with whole bodies.
     const { [first.body.data[0].title]: __, ...wholeOthers } = whole;
     expect(await read({ per_page: '100', cursor })).toEqual(wholeOthers);
@@ -337,7 +337,7 @@ describe('the search in titles', () => {
     expect(await finds('export & pdf')).toEqual(['Export as PDF']);
     expect(await finds('!export')).toEqual(await finds('export'));
     expect(await finds('export | nothing')).toEqual([]);
-    // PostgreSQL's text search parser keeps an apostrophe as a part of a word in a URL.
+    // PostgreSQL's text search parser treats an apostrophe inside a URL as part of a word.
     expect(await finds("example.org/it's")).toEqual(["See example.org/it's-here first"]);
     expect(await finds('temp a%b_c')).toEqual(['C:\\temp and a%b_c']);
   });
@@ -495,7 +495,7 @@ describe('the pages of the list', () => {
     expect(answer).toMatchObject({ status: 200, body: { data: [], has_more: false } });
   });
 
-  /** Reads all pages of a list with the cursor of each page, and calls the function `between` after each page. */
+  /** Reads all pages of a list by following the cursor of each page. Calls the function `between` after each page. */
   async function walk(query: Record<string, string>, between: () => Promise<unknown> = async () => {}, of = board) {
     const seen: { id: number }[] = [];
     let cursor: string | null = null;

@@ -48,7 +48,7 @@ const submit = (body: string, by = token) =>
 const follow = (userId: number) => administer(server, admin => followIdea(admin, world.accountId, { ideaId, userId }));
 const ideaPath = (id = ideaId) => `/b/${world.boardSlug}/ideas/${id}`;
 
-/** Runs the jobs. Returns the ids of the notified users, by the kind of the notification. */
+/** Runs the jobs. Returns the ids of the notified users, grouped by the kind of the notification. */
 async function told(): Promise<Record<string, number[]>> {
   expect(await runJobs(server)).toEqual([]);
   const rows = await server.sql<{ kind: string; user_ids: number[] }>(
@@ -58,7 +58,7 @@ async function told(): Promise<Record<string, number[]>> {
   return Object.fromEntries(rows.map(({ kind, user_ids }) => [kind, user_ids.map(Number)]));
 }
 
-/** Returns the texts that a page of an idea highlights as mentions. */
+/** Returns the texts that the page of an idea highlights as mentions. */
 async function highlighted(by?: Visitor, id = ideaId) {
   const visitor = by ?? (await signedIn(server, world.ownerId));
   return parse((await visitor.get(ideaPath(id))).html)

@@ -44,8 +44,8 @@ const command: fc.Arbitrary<Command> = fc.oneof(
 );
 
 /**
- * A command that copies one batch of votes to the target idea, as a merge does before its transaction. Other requests
- * may run between two batches.
+ * A command that copies one batch of votes to the target idea. A merge copies such batches before its transaction, and
+ * other requests may run between two batches.
  */
 const copy = fc.record({
   kind: fc.constant('copy' as const),
@@ -161,7 +161,9 @@ function send(one: Command, ids: number[]): Promise<Answer> {
   return request(server, path, { token: tokens[moderator], ...json });
 }
 
-/** Reads the ideas with the token of each voter. Returns the states of each idea, one for each voter. */
+/**
+ * Reads the ideas with the token of each voter. For each idea, returns one state for each voter, as this voter sees it.
+ */
 async function readAll(ids: number[]): Promise<IdeaState[][]> {
   const read = async (token: string): Promise<IdeaState[]> => {
     const { body } = await rawRequest(server, 'GET', `/api/v1/ideas?ids=${ids}`, { token });

@@ -27,10 +27,13 @@ const tally = async (ideaId: number) => {
   const { up_count, down_count, score } = await read(ideaId);
   return { up_count, down_count, score };
 };
-/** Returns the vote of each voter on an idea. */
+/** Returns the votes of all voters on an idea. */
 const votes = (ideaId: number) => Promise.all(voters.map(async by => (await read(ideaId, by)).my_vote));
 
-/** Inserts an idea. Each value is the vote of one voter, in the order of the voters. `none` means no vote. */
+/**
+ * Inserts an idea with votes. The first value is the vote of the first voter, and so on. The value `none` means that
+ * the voter has not voted.
+ */
 async function idea(...values: ('up' | 'down' | 'none')[]) {
   const ideaId = await insertIdea(server, world);
   for (const [voter, value] of values.entries()) {
@@ -123,7 +126,7 @@ test('a voter of a merged idea sees their vote on the target of the merge, and c
 
   await unmerge(source);
   expect(await votes(source)).toEqual(['up', 'up', 'up', 'none', 'none', 'none']);
-  // The first voter has repeated their vote on the target. So this vote is a direct vote now, and stays after the
+  // The first voter has also voted on the target. So their vote is now a direct vote on the target, and stays after the
   // unmerge.
   expect(await votes(target)).toEqual(['up', 'down', 'none', 'none', 'none', 'none']);
   expect(await tally(target)).toEqual({ up_count: 1, down_count: 1, score: 0 });
@@ -140,7 +143,8 @@ test('if a voter has withdrawn their vote on the target, a merge of another idea
   expect(await votes(target)).toEqual(Array(6).fill('none'));
   await unmerge(first);
   expect(await votes(target)).toEqual(Array(6).fill('none'));
-  // After the last unmerge, the withdrawn vote replaces no other vote, so the server deletes its row.
+  // After the last unmerge, no other vote of this voter could replace the withdrawn vote. So the server deletes the row
+  // of the withdrawn vote.
   await unmerge(second);
   expect(await server.sql('select value from votes where idea_id = $1', [target])).toEqual([]);
   await merge(second, target);
@@ -155,7 +159,8 @@ test('if a voter voted on several ideas that are merged into one target, their v
   await merge(first, target);
   expect(await votes(target)).toEqual(['down', 'up', 'down', 'none', 'none', 'none']);
   expect(await tally(target)).toEqual({ up_count: 1, down_count: 2, score: -1 });
-  // After the unmerge of the idea that was merged first, the voter's vote on the other merged idea counts.
+  // The first voter voted on both ideas. After the unmerge of the idea that was merged first, their vote on the other
+  // idea counts.
   await unmerge(second);
   expect(await votes(target)).toEqual(['up', 'up', 'none', 'none', 'none', 'none']);
   await merge(second, target);
@@ -173,7 +178,7 @@ describe('a chain of merges', () => {
     expect(await votes(c)).toEqual(['down', 'down', 'up', 'up', 'up', 'none']);
     expect(await tally(c)).toEqual({ up_count: 3, down_count: 2, score: 1 });
 
-    // An unmerge in the middle of the chain changes the tally of the last idea.
+    // An unmerge of an idea in the middle of a chain of merges changes the tally of the last idea in the chain.
     await unmerge(a);
     expect(await votes(b)).toEqual(['down', 'none', 'none', 'up', 'none', 'none']);
     expect(await votes(c)).toEqual(['down', 'down', 'none', 'up', 'up', 'none']);
@@ -365,7 +370,8 @@ test('two merges of the same two ideas in opposite directions lock the ideas in 
     }
   });
   expect(result.map(({ status }) => status)).toEqual([200, 422]);
-  // `holder` and the two merges began one transaction each, so no merge ran into a deadlock and was retried.
+  // `holder` and the two merges began exactly one transaction each. So the server did not have to retry a merge because
+  // of a deadlock.
   expect(statements.filter(({ text }) => text === 'begin')).toHaveLength(3);
 });
 
@@ -373,7 +379,7 @@ test('an unmerge holds no locks on other ideas while it waits for a lock on an i
   const [target, source, middle] = [await idea(), await idea('up'), await idea('down', 'up')];
   await merge(source, middle);
   const [first, second] = [await server.database.pool.connect(), await server.database.pool.connect()];
-  /** Waits until exactly one other transaction waits for a lock that the client holds. */
+  /** Waits until exactly one other transaction waits for a lock that the connection `client` holds. */
   const isWaitedFor = async (client: typeof first) => {
     const { rows } = await client.query('select pg_backend_pid() as pid');
     const blocked = 'select from pg_stat_activity where $1 = any(pg_blocking_pids(pid))';
@@ -389,7 +395,7 @@ test('an unmerge holds no locks on other ideas while it waits for a lock on an i
     await second.query('select from ideas where id = $1 for update', [target]);
     await first.query('commit');
     await isWaitedFor(second);
-    // `nowait` fails if the waiting unmerge holds a lock on one of these ideas.
+    // Because of `nowait`, this statement fails if the waiting unmerge already holds a lock on one of the two ideas.
     await second.query('select from ideas where id = any($1) for update nowait', [[source, middle]]);
     await second.query('commit');
     expect(await unmerging).toMatchObject({ status: 200, body: { idea: { merged_into_id: null } } });
@@ -436,7 +442,7 @@ test('votes that arrive during merges and unmerges are neither lost nor counted 
       expect((await unmerge(source)).status).toBe(200);
     }
   })();
-  /** The last accepted vote of each voter on each idea. */
+  /** For each idea, the last vote of each voter that the server has accepted. */
   const accepted = { [source]: Array(6).fill('none'), [target]: Array(6).fill('none') };
   const values = ['up', 'down', 'none', 'up', 'down', 'up'] as const;
   const voting = voters.map(async (_, voter) => {

@@ -38,7 +38,7 @@ function expectReady(answer: Answer) {
   expect(answer.headers.get('cache-control')).toBe('no-store');
 }
 
-/** Expects a 503 response that does not name the failed checks, and an audit entry that lists them. */
+/** Expects a 503 response that does not name the failed checks, and an audit entry that lists the failed checks. */
 function expectNotReady(answer: Answer, failed: string[], on: TestServer = server) {
   expect(answer).toMatchObject({ status: 503, text: '{"ok":false}' });
   expect(answer.headers.get('cache-control')).toBe('no-store');
@@ -46,7 +46,7 @@ function expectNotReady(answer: Answer, failed: string[], on: TestServer = serve
   expect(events.at(-1)).toMatchObject({ failed });
 }
 
-/** The time limit for a database query of a normal request. The queries of /ready have a shorter time limit. */
+/** The time limit for the database queries of normal requests. The queries of /ready have a shorter time limit. */
 const statementTimeoutMs = 10_000;
 
 /** Starts a server that connects to the database at the URL. */
@@ -59,8 +59,8 @@ async function serve(url: string): Promise<TestServer> {
 }
 
 /**
- * Repeats a request until the right response comes within the time limit. On a slow machine, some responses are late.
- * But if the server itself waits too long, all responses are late, and the test fails.
+ * Repeats a request until the right response comes within the time limit. On a slow machine, only some responses are
+ * late. If the server itself waits too long, all responses are late, and the test fails.
  */
 function expectInTime(limitMs: number, ask: () => Promise<Answer>, check: (answer: Answer) => void) {
   return eventually(async () => {
@@ -180,7 +180,8 @@ describe('GET /ready', () => {
     expectReady(await ready(lost));
     proxy.silence();
     const check = (answer: Answer) => expectNotReady(answer, ['database', 'migrations', 'cron'], lost);
-    // /ready waits for the rate limit counter and then for its checks. Both together must end within 2.5 seconds.
+    // /ready waits for the rate limit counter and then for its checks. These two steps together must end within 2.5
+    // seconds.
     await expectInTime(2_500, () => ready(lost), check);
     proxy.resume();
   });

@@ -5,7 +5,7 @@ import { request } from '../helpers/request.ts';
 import { startServerForFile } from '../helpers/server.ts';
 import { snapshot } from '../helpers/snapshot.ts';
 
-/** The custom statuses of a board. Two of them have the same category. */
+/** The custom statuses of a board. Two of the statuses have the same category. */
 const statuses = [
   { key: 'new', category: 'inbox', label: 'Fresh in' },
   { key: 'next', category: 'planned', label: 'Next up' },

@@ -83,7 +83,7 @@ test('a tag that is missing or belongs to another board or account cannot be add
   const ofSibling = await createTag(server, world.accountId, sibling.id);
   const stranger = await createWorld(server);
   const ofStranger = await createTag(server, stranger.accountId, stranger.boardId);
-  // Even a token that moderates both boards must not add a tag of one board to an idea of the other.
+  // Even a token with the moderate grant on both boards must not add a tag of one board to an idea of the other board.
   const both = await issueToken(server, world, { [world.boardId]: 'moderate', [sibling.id]: 'moderate' });
   const before = await snapshot(server);
   for (const tagId of [ofSibling, ofStranger, 999_999_999, Number.MAX_SAFE_INTEGER]) {
@@ -140,7 +140,8 @@ test('an idea with 10 tags gets no further tag until one of its tags is removed'
   for (const tagId of tagIds) expect((await add(ideaId, tagId)).status).toBe(200);
   const before = await snapshot(server);
   expect(await add(ideaId, another)).toMatchObject({ status: 422, key: 'too_many_tags' });
-  // An unknown tag, and a tag that the idea already has, get their usual answers although the idea has 10 tags.
+  // The idea has the maximum of 10 tags. Requests to add an unknown tag, or a tag that the idea already has, still get
+  // their usual answers.
   expect(await add(ideaId, 999_999_999)).toMatchObject({ status: 422, key: 'invalid_tag' });
   expect((await add(ideaId, tagIds[0])).body).toEqual((await read(ideaId)).body);
   expect(await snapshot(server)).toEqual(before);

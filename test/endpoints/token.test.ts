@@ -91,8 +91,8 @@ test("the server updates the stored time of a token's last use only if this time
   await self(token);
   clock.advance(1);
   await self(token);
-  // The server did not store the second use of the token, exactly one minute after the first. It stored the third use,
-  // a millisecond later.
+  // The second use of the token was exactly one minute after the first, so the server did not store it. The third use
+  // was a millisecond later, so the server stored it.
   await expect.poll(lastUse).toBe('2026-03-14T09:27:15.001Z');
   clock.advance(-60_001);
 });
@@ -123,8 +123,8 @@ test('both secrets of a rotated token share its id, vote and rate limit until th
   expect((await self(old)).body).toMatchObject({ id, secret_expires_at: '2026-03-15T09:26:15.000Z' });
   expect((await self(fresh)).body).toMatchObject({ id, secret_expires_at: null });
 
-  // Both secrets belong to the same token. So the votes with both secrets count as one vote, the requests share one
-  // rate limit, and a repeated idempotency key gets the stored answer.
+  // Both secrets belong to the same token. So two votes with different secrets count as one vote. The requests share
+  // one rate limit. A repeated idempotency key gets the stored answer.
   expect((await vote(fresh, 'second')).body).toMatchObject({ up_count: 1, my_vote: 'up' });
   const { headers } = await vote(fresh, 'first');
   expect(headers.get('idempotency-replayed')).toBe('true');
@@ -162,7 +162,7 @@ test("the two secrets of a rotated token share the token's own rate limit, also 
   const refused = answers.find(({ status }) => status === 429);
   expect(refused?.body.error.details).toMatchObject({ limit: 'apitoken:read', allowed: 7 });
   expect(refused?.headers.get('x-ratelimit-limit')).toBe('7');
-  // If a token's own limit is higher than the limit of the server, the limit of the server applies.
+  // If a token's own rate limit is higher than the rate limit of the server, the rate limit of the server applies.
   expect((await self(old)).body.buckets).toMatchObject({
     'apitoken:read': { limit: 7, remaining: 0 },
     'apitoken:write': { limit: 20 },
@@ -195,7 +195,8 @@ test.each([
   if (status === 200) return;
   expect(answer.key).toBe('network_not_allowed');
   expect(answer.headers.get('x-ratelimit-limit')).toBeNull();
-  // The refused request changes nothing, and a client without the right secret does not learn about the networks.
+  // The refused request changes nothing. A client without the right secret gets 401, so it does not learn that the
+  // token has allowed networks.
   expect([await ideas(), await counters()]).toEqual([before, []]);
   expect(await server.sql('select last_used_at from api_tokens where id = $1', [id])).toEqual([{ last_used_at: null }]);
   expect((await send(`ib_${id}_${'A'.repeat(43)}`)).status).toBe(401);

@@ -38,7 +38,7 @@ const tally = (up_count: number, down_count: number, my_vote: Value) => ({
 const votes = (id = ideaId) =>
   server.sql<{ value: number }>('select value from votes where idea_id = $1 order by voter_id', [id]);
 
-/** Returns the stored tally of an idea and the counts of its votes. */
+/** Returns the stored tally of an idea and, for comparison, the numbers of stored votes on the idea. */
 async function tallies(id = ideaId) {
   const [row] = await server.sql(
     `select i.up_count, i.down_count, i.score,

@@ -44,7 +44,9 @@ async function voteAs(name: string, value: 'up' | 'down', ...ids: number[]) {
   return issued;
 }
 
-/** Inserts the vote of a person, as a vote on the page of the idea does. */
+/**
+ * Inserts the row of a vote by a person. The server inserts the same row when a person votes on the page of the idea.
+ */
 async function voteInPerson(userId: number, value: 1 | -1, at: string) {
   await server.sql(
     `with voter as (insert into voters (account_id, user_id) values ($1, $2) returning id)
@@ -101,7 +103,7 @@ test('the vote of a revoked token stays in the list of votes, with the name of t
 test('the list of votes shows an erased user as a person without an id and with the name "Deleted user"', async () => {
   const ada = await createMember(server, world.accountId, 'member', 'Ada Osei');
   await voteInPerson(ada, 1, now);
-  // The erasure of a user ends with this statement. A foreign key then removes the user from the voter row.
+  // The erasure of a user ends with these deletions. A foreign key then removes the user from the row of the voter.
   await server.sql('delete from memberships where user_id = $1', [ada]);
   await server.sql('delete from users where id = $1', [ada]);
   expect((await list()).body.data).toMatchObject([
@@ -151,7 +153,8 @@ describe('the votes of merged ideas', () => {
   test('the list of votes leaves out a vote that was copied for a merge that did not happen', async () => {
     const source = await insertIdea(server, world);
     await voteAs('Voter', 'up', source);
-    // A merge copies votes before the transaction that merges the ideas. If this transaction fails, the copies stay.
+    // A merge copies votes before it starts the transaction that merges the ideas. If this transaction fails, the
+    // copies stay in the database.
     await server.sql('select copy_votes($1, $2, $3, 0, 100)', [world.accountId, source, ideaId]);
     expect(await server.sql('select value from votes where idea_id = $1', [ideaId])).toEqual([{ value: 1 }]);
     expect(await votersOf()).toEqual([]);

@@ -18,7 +18,10 @@ const server = await startServerForFile({ environment: { WEBHOOK_ALLOWED_CIDRS: 
 const url = 'https://hooks.example.com/ideas';
 const managing = operations.filter(({ capability }) => capability === 'manage_webhooks');
 
-/** Issues a token with the capability manage_webhooks. Returns its account, and a function that sends its requests. */
+/**
+ * Issues a token with the capability manage_webhooks. Returns the token's account, and a function that sends requests
+ * with the token.
+ */
 async function tokenForWebhooks(grant: Grant = 'read', on?: World) {
   const world = on ?? (await createWorld(server));
   const { token, id } = await issueToken(server, world, grant, { capabilities: ['manage_webhooks'] });
@@ -335,7 +338,8 @@ test('deliveries of a webhook that a token created can be verified, even after t
   expect(new Set([made.secret, ...secrets]).size).toBe(3);
   const tested = (await ask(`POST /webhooks/${made.id}/test`)).body;
   const [, test] = await receiver.waitForRequests(2);
-  // Both new secrets sign, because the second rotation kept the secret of the first.
+  // The webhook request is signed with both new secrets, because the second rotation kept the secret of the first
+  // rotation.
   for (const secret of secrets) expect((await verify(test as Received, secret)).type).toBe('webhook.test');
   await expect(verify(test as Received, made.secret)).rejects.toThrow();
 

@@ -9,7 +9,7 @@ import { createWorld } from '../helpers/fixtures.ts';
 const root = new URL('../../', import.meta.url);
 const read = (path: string) => readFile(new URL(path, root), 'utf8');
 
-/** Returns the code blocks in this language on a page of the documentation. */
+/** Returns the code blocks of a documentation page that are in the given language. */
 async function blocksOf(page: string, language: string): Promise<string[]> {
   const blocks = (await read(page)).matchAll(new RegExp(`^\`\`\`${language}\n(.*?)^\`\`\`$`, 'gms'));
   return [...blocks].map(([, block = '']) => block);
@@ -28,7 +28,7 @@ test('the tutorial docs/extensions.md contains exactly the code of the example e
       .filter(line => line !== '');
   const shown = (await blocksOf('docs/extensions.md', 'ts')).flatMap(plain);
   const signature = plain(await read(`${files}signature.ts`));
-  // The test sorts the lines, because the tutorial and the source files have a different order.
+  // The tutorial shows the lines in another order than the source files, so the test sorts the lines.
   const written = [...plain(extension), ...signature].filter(line => line !== '});' && line !== '}');
   expect(shown.filter(line => line !== '});' && line !== '}').sort()).toEqual(written.sort());
   expect(await blocksOf('docs/extensions.md', 'sql')).toEqual([await read(`${files}migrations/0001_submissions.sql`)]);
@@ -48,8 +48,8 @@ test('the migrations in the upgrade guide can be applied in sequence and copy ex
     const name = /^-- \d{4}(_\w+\.sql)$/m.exec(sql)?.[1];
     await writeFile(join(directory, `${String(index + 1).padStart(4, '0')}${name}`), sql);
     await migrate(db.url, [stream]);
-    // During an upgrade, a server of the previous version runs statements such as this one, which does not name the new
-    // column.
+    // During an upgrade, a server of the previous version still runs. It may run a statement such as this one, which
+    // does not name the new column.
     if (index === 0) await db.sql(`update boards set description = 'As an old server wrote it'`);
   }
   expect(await db.sql('select summary from boards')).toEqual([{ summary: 'As an old server wrote it' }]);

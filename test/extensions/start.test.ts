@@ -88,7 +88,7 @@ test('a server applies the migrations of its extensions and serves their routes,
   expect(await db.sql('select event_type, extension from extension_subscriptions')).toEqual([
     { event_type: 'idea.status_changed', extension: 'form-inbox' },
   ]);
-  // The server already answers requests while the worker still registers the cron jobs.
+  // The worker may still register the cron jobs when the server already answers requests.
   await eventually(async () => {
     const crons = await db.sql<{ identifier: string }>(
       'select identifier from graphile_worker._private_known_crontabs',

@@ -14,7 +14,7 @@ import { extensionOf } from './with-extensions.ts';
 
 type Context = JobContext<Record<string, unknown>>;
 
-/** The events that the test extension has received. `react` is its reaction to each event. */
+/** The events that the test extension has received. The extension calls `react` for each event. */
 const received: ExtensionEvent[] = [];
 let react: (event: ExtensionEvent, context: Context) => Promise<unknown> = async () => {};
 
@@ -69,7 +69,7 @@ describe('a subscribed extension', () => {
     expect(received.map(({ id }) => id).sort()).toEqual(events.map(({ id }) => `evt_${id}`).sort());
     const url = `${server.config.BASE_URL}/b/${world.boardSlug}/ideas/${idea.id}`;
     for (const { id, ...body } of received) {
-      // The stored body has no url, because the server makes the url at the delivery.
+      // The stored body has no field `url`, because the server adds this field when it delivers the event.
       const stored = events.find(event => `evt_${event.id}` === id)?.body;
       expect(body).toEqual({ ...stored, data: { ...stored?.data, idea: { ...stored?.data.idea, url } } });
     }
@@ -213,7 +213,7 @@ describe('data of extensions that are no longer loaded', () => {
       await server.sql(`select graphile_worker.add_job('clear_left_extensions')`);
       await eventually(async () => expect(await tasksWaiting()).not.toContain('clear_left_extensions'));
     };
-    // Ignore the jobs of the worker itself, such as the heartbeat.
+    // Leaves out the jobs of the worker itself, such as the heartbeat.
     const left = async () => (await tasksWaiting()).filter(task => task.includes('gone')).sort();
     await clear();
     expect(await left()).toEqual(['ext:gone:later', 'ext:gone:task', 'extension_event:gone']);

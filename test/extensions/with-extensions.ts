@@ -23,7 +23,7 @@ export function extensionOf<Settings extends z.ZodObject>(definition: ExtensionD
   };
 }
 
-/** Applies migrations and subscribes the extensions, as a server does when it starts. */
+/** Applies the migrations of extensions and subscribes the extensions to events, as a server does when it starts. */
 export async function prepare({ url, database }: TestDatabase, extensions: readonly Extension[]) {
   await migrate(url, streamsOf(extensions));
   await renewSubscriptions(database, extensions);

@@ -14,7 +14,10 @@ import type { Answer } from '../helpers/request.ts';
 import { startServerForFile } from '../helpers/server.ts';
 import { document, type FuzzRequest, type FuzzWorld, fuzzRequest, operations, resolve } from './requests.ts';
 
-/** The number of requests. `npm run fuzz` sends four times as many. Set FUZZ_SEED=$RANDOM to send other requests. */
+/**
+ * The number of requests. The command `npm run fuzz` sends four times as many requests. To send other requests, set
+ * FUZZ_SEED=$RANDOM.
+ */
 const count = Number(process.env.FUZZ_REQUESTS ?? 5_000);
 const seed = Number(process.env.FUZZ_SEED ?? 20_260_314);
 const parallel = 16;
@@ -102,7 +105,7 @@ async function createFuzzWorld(): Promise<FuzzWorld> {
   await server.sql(`update memberships set role = 'member' where user_id = $1`, [demoted]);
   await server.sql('insert into user_blocks (account_id, user_id) values ($1, $2)', [open.accountId, blocked]);
   await server.sql('update api_tokens set revoked_at = now() where id = $1', [revoked.id]);
-  // The readiness probe answers 503 if the cron has recorded no recent heartbeat.
+  // The readiness probe answers 503 if there is no recent heartbeat of cron. So the test inserts a heartbeat.
   await server.sql(`insert into heartbeats (name, recorded_at) values ('cron', now())`);
   const cursors = await Promise.all(
     ['', '&sort=top'].map(async query => {
@@ -114,7 +117,8 @@ async function createFuzzWorld(): Promise<FuzzWorld> {
     tokens,
     badTokens: [revoked.token, 'x', '', 'ib_1_x', `${tokens[1]?.token}x`, `ib_99999_${'A'.repeat(43)}`],
     statusKeys: ['open', 'planned', 'in_progress', 'done', 'declined', 'archived', 'new', 'quiet', 'unknown'],
-    // Requests also use ids above the id of the last idea, because some requests create ideas with these ids.
+    // Requests also use ids above the id of the last idea, because other requests may have created ideas with these
+    // ids.
     maxIdeaId: maxIdeaId + 60,
     maxTagId: maxTagId + 2,
     cursors,
@@ -123,7 +127,7 @@ async function createFuzzWorld(): Promise<FuzzWorld> {
   };
 }
 
-// Fixed paths come first, because a path with a parameter can also match them.
+// Paths without parameters come first, because the pattern of a path with a parameter can also match them.
 const patterns = operations
   .toSorted((one, other) => Number(one.path.includes('{')) - Number(other.path.includes('{')))
   .map(one => ({
@@ -139,7 +143,7 @@ const invalidKeys = new Set<string | undefined>([
   'method_not_allowed',
 ]);
 
-/** Returns a difference between a response and the OpenAPI document. Of a body, checks only the top-level fields. */
+/** Returns a difference between a response and the OpenAPI document. In the body, checks only the top-level fields. */
 function problemOf({ method, path, isValid }: FuzzRequest, answer: Answer): string | undefined {
   if (answer.status >= 500) return 'the server failed';
   if (isValid && invalidKeys.has(answer.key)) return 'a valid request was rejected as invalid';
@@ -184,7 +188,10 @@ test(`${count} valid and invalid requests cause no server error, no undocumented
   expectCoverage(seen);
 });
 
-/** Fails unless many requests succeeded, and each operation except a probe answered with success, 401 and 422. */
+/**
+ * Fails unless many requests succeeded. Also fails unless each operation except a probe answered with success, with 401
+ * and with 422.
+ */
 function expectCoverage(seen: Map<string, Map<number, number>>) {
   const total = (wanted: (status: number) => boolean) =>
     [...seen.values()]

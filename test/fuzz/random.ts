@@ -6,7 +6,7 @@ export class Random {
     this.state = seed >>> 0;
   }
 
-  /** Returns a number from 0 up to but excluding 1 (algorithm mulberry32). */
+  /** Returns a number that is at least 0 and less than 1 (algorithm mulberry32). */
   next(): number {
     this.state = (this.state + 0x6d2b79f5) >>> 0;
     let t = this.state;

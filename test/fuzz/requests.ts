@@ -52,13 +52,13 @@ export interface FuzzRequest {
   token: string | undefined;
   headers: Record<string, string>;
   body: string | Uint8Array | undefined;
-  /** Whether the request matches its schema. */
+  /** Whether the request conforms to the OpenAPI document. */
   isValid: boolean;
 }
 
 /** The tokens and ids that the generated requests use. */
 export interface FuzzWorld {
-  /** Tokens with the slugs of their boards. The first two tokens have the highest grants. */
+  /** Tokens, each with the slugs of its boards. The first two tokens have the highest grants. */
   tokens: { token: string; slugs: string[] }[];
   badTokens: (string | undefined)[];
   statusKeys: string[];
@@ -71,7 +71,7 @@ export interface FuzzWorld {
   webhooks: { webhookId: number; deliveryId: number }[];
 }
 
-/** Returns the request with the given number. The request depends only on the three arguments. */
+/** Returns the request with the given number. Equal arguments always give an equal request. */
 export function fuzzRequest(seed: number, number: number, world: FuzzWorld): FuzzRequest {
   const random = new Random(seed + Math.imul(number, 0x9e3779b1));
   return new RequestMaker(random, world).make();
@@ -121,8 +121,8 @@ class RequestMaker {
       if (parameter.in === 'header' && random.chance(0.2)) headers[parameter.name] = this.headerValue(parameter.name);
     }
     const names = query.map(([name]) => name);
-    // A request with a cursor is invalid if the cursor is from another list or the request also has a page. A request
-    // with ids is invalid if it also has filters.
+    // A request with the parameter `cursor` is invalid if the cursor is from another list, or if the request also has
+    // the parameter `page`. A request with `ids` is invalid if it also has filters.
     const isDoubtful =
       names.includes('cursor') ||
       (names.includes('ids') && names.length > 1) ||
@@ -144,14 +144,18 @@ class RequestMaker {
     return random.chance(0.55) ? request : this.spoil(request, body);
   }
 
-  /** Returns a value that matches the schema. Fields for ids and status keys get values that exist in the database. */
+  /**
+   * Returns a value that matches the schema. A field for an id or a status key gets a value that exists in the
+   * database.
+   */
   private value(given: Schema, name: string): unknown {
     const schema = resolve(given);
     const { random } = this;
     if (schema.const !== undefined) return schema.const;
     if (schema.enum) return random.pick(schema.enum);
     if (schema.type === 'object') {
-      // A random if_updated_at would nearly always be outdated.
+      // A random time in if_updated_at would nearly always be outdated. So only a tenth of the requests have this
+      // field.
       const entries = Object.entries(schema.properties ?? {}).filter(
         ([key]) => key !== 'if_updated_at' || random.chance(0.1),
       );
@@ -190,7 +194,10 @@ class RequestMaker {
     return random.chance(0.3) ? time.replace('.000Z', random.pick(['Z', '+02:00', '.123456-11:30'])) : time;
   }
 
-  /** Replaces the parameters of a path. A comment belongs to the idea in the path, and a delivery to the webhook. */
+  /**
+   * Replaces the parameters of a path with ids. A comment belongs to the idea in the path, and a delivery belongs to
+   * the webhook in the path.
+   */
   private fill(path: string): string {
     const { comments, webhooks } = this.world;
     const known = path.includes('{commentId}') ? comments : path.includes('{webhookId}') ? webhooks : [{}];
@@ -207,7 +214,7 @@ class RequestMaker {
     if (name === 'board') return this.random.pick(slugs);
     if (name === 'after') return 'now';
     if (name === 'types') return 'idea.created,idea.voted';
-    // A wait would only make the test slow.
+    // The parameter `wait` makes the server wait for a new event. A longer wait would only make the test slow.
     if (name === 'wait') return '0';
     if (name === 'cursor') return this.random.pick(this.world.cursors);
     return String(this.value(schema, name));

@@ -31,8 +31,8 @@ export async function findFilterProblems(statement: string, columns: AccountColu
 }
 
 /**
- * Checks the statements of an SQL or PL/pgSQL function as findFilterProblems does. One parameter of the function must
- * be the account id.
+ * Checks the statements of an SQL or PL/pgSQL function, in the same way as findFilterProblems(). One parameter of the
+ * function must be the account id.
  */
 export async function findFunctionProblems(definition: string, columns: AccountColumns): Promise<string[]> {
   const [created] = (await parse(definition)).stmts ?? [];
@@ -53,19 +53,25 @@ export async function findFunctionProblems(definition: string, columns: AccountC
   return finder.problems();
 }
 
-/** An item in the `from` clause of a statement. In a tenant table, `column` holds the account id. */
+/**
+ * An item in the `from` clause of a statement. If the item is a tenant table, `column` is the name of the column with
+ * the account id.
+ */
 interface Relation {
   alias: string;
   column?: string | undefined;
 }
 
-/** A condition that a statement requires, and the relations whose rows the condition limits. */
+/**
+ * A condition in a `where` or `on` clause that is not part of an `or`. `limits` lists the relations whose rows the
+ * condition limits.
+ */
 interface Condition {
   node: Node;
   limits: readonly Relation[];
 }
 
-/** The fields of every statement type that has relations and conditions. */
+/** The fields of all statement types that have relations and conditions, in one type. */
 type Statement = SelectStmt & UpdateStmt & DeleteStmt & MergeStmt;
 
 const statementsWithRelation = ['UpdateStmt', 'DeleteStmt', 'MergeStmt'];
@@ -87,7 +93,7 @@ class FilterFinder {
     return [...this.#problems, `compares accounts with ${parameters.join(' and ')}`];
   }
 
-  /** Checks all statements in a syntax tree. A CTE hides a table of the same name. */
+  /** Checks all statements in a syntax tree. In a statement, the name of a CTE hides a table of the same name. */
   visit(tree: unknown, ctes: readonly string[] = []) {
     if (Array.isArray(tree)) {
       for (const one of tree) this.visit(one, ctes);
@@ -114,7 +120,7 @@ class FilterFinder {
   }
 
   #visitLevel(statement: Statement, ctes: readonly string[]) {
-    // The lockingClause names relations of `from` again, so it is not checked.
+    // The lockingClause only names relations of `from` again, so this check skips it.
     const { withClause, relation, fromClause, usingClause, sourceRelation, lockingClause, ...rest } = statement;
     const visible = this.#visitCtes(withClause, ctes);
     const conditions: Condition[] = [];
@@ -139,7 +145,7 @@ class FilterFinder {
     const visible = this.#visitCtes(withClause, ctes);
     const table = relation?.relname ?? '';
     const column = this.#columns.get(table);
-    // The insert of a new account has no account id, because PostgreSQL generates the id.
+    // The statement that inserts a new account has no account id, because PostgreSQL generates this id.
     if (column !== undefined && column !== 'id') {
       const place = cols.findIndex(node => 'ResTarget' in node && node.ResTarget.name === column);
       if (place < 0) this.#problems.push(`inserts into ${table} without ${column}`);
@@ -177,7 +183,7 @@ class FilterFinder {
   #relationsOfJoin(join: JoinExpr, ctes: readonly string[], conditions: Condition[]): Relation[] {
     const left = join.larg ? this.#relationsOf(join.larg, ctes, conditions) : [];
     const right = join.rarg ? this.#relationsOf(join.rarg, ctes, conditions) : [];
-    // The `on` condition of an outer join removes no rows of the outer side.
+    // In an outer join, the `on` condition removes no rows of the outer side.
     const limits = {
       JOIN_INNER: [...left, ...right],
       JOIN_LEFT: right,
@@ -228,7 +234,7 @@ function conjunctsOf(node: Node | undefined): Node[] {
   return [node];
 }
 
-/** Returns the sides of `a = b` in both orders, or an empty list for another expression. */
+/** Returns the two sides of the equation `a = b` in both orders. Returns an empty list for any other expression. */
 function sidesOfEquation(node: Node): [Node, Node][] {
   if (!('A_Expr' in node)) return [];
   const { kind, name, lexpr, rexpr } = node.A_Expr;
@@ -239,7 +245,7 @@ function sidesOfEquation(node: Node): [Node, Node][] {
   ];
 }
 
-/** Returns the parts of a column reference. For i.account_id these are i and account_id. */
+/** Returns the parts of a column reference. For example, the parts of `i.account_id` are `i` and `account_id`. */
 function namesOf(node: Node): string[] {
   return 'ColumnRef' in node ? (node.ColumnRef.fields ?? []).map(field => textOf(field) ?? '*') : [];
 }
@@ -253,7 +259,7 @@ function aliasOf(node: Node): string {
   return item?.alias?.aliasname ?? '';
 }
 
-/** Returns the values that an insert writes to the column at the given index. */
+/** Returns the values that an insert writes to the column with the given index. */
 function valuesAt({ selectStmt }: InsertStmt, place: number): (Node | undefined)[] {
   if (!selectStmt || !('SelectStmt' in selectStmt)) return [];
   const { valuesLists, targetList } = selectStmt.SelectStmt;
@@ -282,13 +288,13 @@ function readFunction({ funcname, parameters = [], options = [], sql_body }: Cre
   };
 }
 
-/** The syntax tree nodes of dynamic SQL in PL/pgSQL. */
+/** The types of the syntax tree nodes that stand for dynamic SQL in PL/pgSQL. */
 const dynamicParts = ['PLpgSQL_stmt_dynexecute', 'PLpgSQL_stmt_dynfors', 'dynquery'];
 
-/** The parse modes of PL/pgSQL that belong to statements and expressions. All other modes belong to assignments. */
+/** The parse modes that PL/pgSQL uses for statements and for expressions. It uses all other modes for assignments. */
 const parseModes = { statement: 0, expression: 2 };
 
-/** Returns all SQL of a PL/pgSQL function. An expression becomes a `select` statement. */
+/** Returns all SQL of a PL/pgSQL function. Turns each expression into a `select` statement. */
 function statementsOf(tree: unknown): string[] {
   if (typeof tree !== 'object' || tree === null) return [];
   if (!('PLpgSQL_expr' in tree)) return Object.values(tree).flatMap(statementsOf);

@@ -5,13 +5,13 @@ import { type AuditEntryName, auditEntries } from '../../server/observability/au
 export interface AuditLine {
   event: AuditEntryName;
   time: string;
-  /** More fields, which depend on the kind of entry and on who caused it. */
+  /** Other fields, which depend on the kind of the entry and on the actor. */
   [field: string]: unknown;
 }
 
 /**
- * Parses the lines of an audit log, and checks each entry against the catalogue of audit entries. In an entry that
- * counts repetitions (`repeated`), checks only the event and the time.
+ * Parses the lines of an audit log, and checks each entry against the catalogue of audit entries. If an entry counts
+ * repetitions (`repeated`), checks only its event and its time.
  */
 export function readAudit(lines: readonly string[]): AuditLine[] {
   return lines.map(line => {

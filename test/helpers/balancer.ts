@@ -4,14 +4,14 @@ import type { AddressInfo, Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 
 /**
- * A load balancer like HAProxy and nginx. It polls /ready of every server and sends requests in turn to the ready
- * servers. It keeps connections open, and does not repeat failed requests. If no server is ready, it sends requests to
- * all servers.
+ * A load balancer that behaves like HAProxy and nginx. It polls /ready of every server and sends requests in turn to
+ * the ready servers. It keeps connections open, and does not repeat failed requests. If no server is ready, it sends
+ * requests to all servers.
  */
 export interface Balancer {
   /** The URL of the balancer: http://127.0.0.1:<port> */
   url: string;
-  /** Adds a server to the balancer. The balancer sends requests to the server when the server is ready. */
+  /** Adds a server to the balancer. The balancer starts to send requests to the server when the server is ready. */
   add(baseUrl: string): void;
   remove(baseUrl: string): void;
   /** Resolves when exactly `count` servers are ready. */

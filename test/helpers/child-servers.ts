@@ -7,7 +7,10 @@ import { testAppKey } from './server.ts';
 export interface ChildServer {
   /** Resolves when the child process has loaded all modules. */
   readonly isLoaded: Promise<unknown>;
-  /** Starts the server. Returns its URL http://127.0.0.1:<port>, or 'works' if the child has no HTTP server. */
+  /**
+   * Starts the server in the child process. Returns its URL http://127.0.0.1:<port>, or 'works' if it has no HTTP
+   * server.
+   */
   begin(): Promise<string>;
   /** Kills the child process with SIGKILL, so that it cannot finish or clean up anything. */
   kill(): Promise<void>;
@@ -16,7 +19,7 @@ export interface ChildServer {
 /** Starts a child process that loads all modules of a server. The server starts when the test calls `begin`. */
 export function loadChildServer(databaseUrl: string, environment: Record<string, string> = {}): ChildServer {
   const child = fork(programFor('test/helpers/killable-server.ts', environment), {
-    // The Node options of the test process are not meant for a server.
+    // A server must not run with the Node options of the test process.
     execArgv: [],
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     env: {

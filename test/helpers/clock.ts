@@ -20,8 +20,8 @@ export function testClock(start: Date | string = new Date()): TestClock {
 }
 
 /**
- * Returns the start of the current hour. Rate limits count in whole hours, so a test that starts at this time stays
- * within one hour.
+ * Returns the start of the current hour. Some rate limits count requests in whole hours. A test whose clock starts at
+ * this time stays within one such hour.
  */
 export function startOfHour(): Date {
   const hour = 3_600_000;

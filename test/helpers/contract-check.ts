@@ -12,13 +12,13 @@ const routes = Object.values(contract).map(route => ({
   responses: route.responses as Record<number, unknown>,
 }));
 
-/** The responses to invalid HTTP requests. No operation declares these responses. */
+/** The responses to invalid HTTP requests. The contract declares these responses for no operation. */
 const ofTransport: Record<number, unknown> = raises(...transportKeys);
 
-/** The responses to requests for a path or method without an operation. */
+/** The responses to requests whose path or method belongs to no operation. */
 const outside = raises('not_found', 'method_not_allowed', 'rate_limited', 'service_unavailable', 'internal_error');
 
-/** Checks the responses of the API of a server against the contract. Each violation is added to the returned list. */
+/** Checks every response of a server's API against the contract. Adds each violation to the returned list. */
 export function watchResponses(server: Server): string[] {
   const violations: string[] = [];
   server.prependListener('request', (request, response) => {
@@ -30,7 +30,7 @@ export function watchResponses(server: Server): string[] {
     if (/^\/((b|admin|operator|sign-in|pictures|assets)(\/|$)|$)/.test(path)) return;
     // Skips OAuth responses, which the OAuth standards define.
     if (/^(https?:\/\/[^/]+)?\/(oauth|\.well-known)(\/|$)/.test(path)) return;
-    // Skips the routes of extensions, which define their own responses.
+    // Skips the responses of extensions, which define their own routes and responses.
     if (path.startsWith('/ext/')) return;
     collectBody(response, body => {
       const { statusCode } = response;
@@ -43,12 +43,15 @@ export function watchResponses(server: Server): string[] {
   return violations;
 }
 
-/** Returns the body of a response. If the body is an event stream of the MCP server, returns its last message. */
+/**
+ * Returns the body of a response. If the body is an event stream of the MCP server, returns only the last message of
+ * the stream.
+ */
 function lastMessageOf(body: string): string {
   return body.startsWith('event: message\n') ? (body.split('data: ').at(-1) ?? '') : body;
 }
 
-/** Returns a description of how a response violates the contract, or undefined if the response conforms to it. */
+/** Describes how a response violates the contract. Returns undefined if the response conforms to the contract. */
 export function violationOf(
   method: string,
   path: string,

@@ -8,12 +8,12 @@ import { templateDatabase } from './postgres.ts';
 export interface TestDatabase {
   url: string;
   database: Database;
-  /** Runs SQL outside the server to read or prepare the data of a test. */
+  /** Runs SQL on a connection of the test. Tests use it to read or prepare data without the server. */
   sql<Row = Record<string, unknown>>(text: string, values?: unknown[]): Promise<Row[]>;
   drop(): Promise<void>;
 }
 
-/** Creates a database for a test file as a copy of a template. The template database must have no connections. */
+/** Creates a database for a test file by copying a template database. No connection to the template may be open. */
 export async function createTestDatabase(template = templateDatabase): Promise<TestDatabase> {
   const { url, drop } = await createBareDatabase(template);
   const database = await openDatabase({
@@ -39,7 +39,7 @@ export function sqlOn({ pool }: Pick<Database, 'pool'>): TestDatabase['sql'] {
   return async (text, values = []) => (await pool.query(text, values)).rows;
 }
 
-/** Creates a database that is dropped after the last test of the file. */
+/** Creates a database. Drops it after the last test of the file. */
 export async function createDatabaseForFile(template?: string): Promise<TestDatabase> {
   const database = await createTestDatabase(template);
   afterAll(() => database.drop());
@@ -49,8 +49,8 @@ export async function createDatabaseForFile(template?: string): Promise<TestData
 /** Creates a database without a connection pool. By default the database is empty. */
 export async function createBareDatabase(template = 'template1'): Promise<{ url: string; drop(): Promise<void> }> {
   const name = `test_${randomBytes(8).toString('hex')}`;
-  // Lets PostgreSQL copy the files of the template. The default strategy writes the copy to the write-ahead log and
-  // takes one and a half times as long.
+  // PostgreSQL copies the files of the template. With its default strategy, it would write the copy to the write-ahead
+  // log, which takes one and a half times as long.
   await maintain(`create database ${name} template ${template} strategy file_copy`);
   const url = new URL(inject('postgresUrl'));
   url.pathname = `/${name}`;
@@ -61,7 +61,7 @@ export async function createBareDatabase(template = 'template1'): Promise<{ url:
 /** Opens a connection outside every pool, for example to hold a lock or to end other connections. */
 export async function connect(url: string): Promise<pg.Client> {
   const client = new pg.Client({ connectionString: url, application_name: 'test' });
-  // Ignores a broken connection, because the test may drop the database of the connection.
+  // Ignores the error of a broken connection, because the test may drop the database while this connection is open.
   client.on('error', () => {});
   await client.connect();
   return client;
@@ -69,7 +69,7 @@ export async function connect(url: string): Promise<pg.Client> {
 
 let maintenance: pg.Pool | undefined;
 
-/** Runs SQL in the maintenance database. The test files of a process share the connections. */
+/** Runs SQL in the maintenance database. All test files of a process share the connections to this database. */
 async function maintain(sql: string) {
   maintenance ??= new pg.Pool({ connectionString: inject('postgresUrl'), allowExitOnIdle: true });
   await maintenance.query(sql);

@@ -12,7 +12,9 @@ interface Field {
   dataTypeID: number;
 }
 
-/** Protocol messages that the published types of pg do not declare. */
+/**
+ * The methods of a connection that send protocol messages. The types of the package `pg` do not declare these methods.
+ */
 interface Connection extends EventEmitter {
   parse(message: { text: string }): void;
   describe(message: { type: 'S' }): void;

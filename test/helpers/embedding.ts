@@ -13,7 +13,10 @@ type Db = Pick<TestDatabase, 'database'>;
 /** The origin of the site that embeds boards in the tests. */
 export const hostOrigin = 'https://app.example.com';
 
-/** Lets sites embed the boards of an account, and returns a new secret for the sign-in. */
+/**
+ * Allows sites to embed the boards of an account. Returns a new secret for these sites. The sites use the secret to
+ * sign the tokens of their users.
+ */
 export function letEmbed(db: Db, { accountId }: World, origins = [hostOrigin]): Promise<string> {
   return administer(db, async admin => {
     await updateAccount(admin, await requireAccountById(admin, accountId), { embeddingOrigins: origins });
@@ -22,14 +25,14 @@ export function letEmbed(db: Db, { accountId }: World, origins = [hostOrigin]): 
 }
 
 export interface TokenInput {
-  /** Claims that replace the default claims. A claim that is undefined is left out. */
+  /** Claims that replace the default claims. The token does not contain a claim whose value is undefined. */
   claims?: Record<string, unknown>;
   algorithm?: string;
 }
 
 let count = 0;
 
-/** Signs a token as the application around an embedded board does. By default, the token is valid for two minutes. */
+/** Signs a token as the application that embeds the board does. By default, the token is valid for two minutes. */
 export function signToken(
   { config, dependencies }: Pick<TestServer, 'config' | 'dependencies'>,
   secret: string,

@@ -7,13 +7,19 @@ import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 export interface DocumentServer {
   /** The URL of the document: https://127.0.0.1:<port> */
   url: string;
-  /** Sets the response: a JSON document with the HTTP status 200, or only an HTTP status. */
+  /**
+   * Sets the response. An object is sent as a JSON document with the HTTP status 200. A number is sent as an HTTP
+   * status without a document.
+   */
   serve(answer: object | number): void;
   requestCount(): number;
   close(): Promise<void>;
 }
 
-/** Serves one document over HTTPS. The test process trusts the server's certificate until the server closes. */
+/**
+ * Starts a server that serves one document over HTTPS. Until this server closes, the test process trusts its
+ * certificate.
+ */
 export async function serveDocument(): Promise<DocumentServer> {
   const certificate = makeCertificate();
   const trusted = getCACertificates('default');

@@ -2,7 +2,8 @@ import { expect } from 'vitest';
 import type { TestDatabase } from './database.ts';
 
 /**
- * Returns the SQL condition that a vote counts. A vote that a merge has copied counts only until the merge is undone.
+ * Returns an SQL condition that is true if the vote counts. A vote that a merge has copied counts only until the merge
+ * is undone.
  */
 const countsAsVote = (vote: string) =>
   `(${vote}.carried_from_id is null or exists (
@@ -11,7 +12,7 @@ const countsAsVote = (vote: string) =>
       and origin.merged_into_id = ${vote}.idea_id
   ))`;
 
-/** Rules that the data must always obey. Each rule has a query for the rows that violate it. */
+/** Rules that the data must always obey. Each rule has a query that returns the rows that violate the rule. */
 const invariants: Record<string, string> = {
   'a tally is the sum of the votes': `
     select i.id, i.up_count, i.down_count, count(*) filter (where v.value = 1) as ups,
@@ -122,7 +123,7 @@ const statement = Object.entries(invariants)
   .map(([name, query]) => `select '${name}' as name, (select jsonb_agg(r) from (${query}\n limit 10) r) as rows`)
   .join(' union all ');
 
-/** Returns the violated invariants. Each has up to ten rows that violate it. */
+/** Returns the violated invariants, each with up to ten rows that violate the invariant. */
 export async function brokenInvariants({ sql }: Pick<TestDatabase, 'sql'>): Promise<Record<string, unknown[]>> {
   const checked = await sql<{ name: string; rows: unknown[] | null }>(statement);
   return Object.fromEntries(checked.flatMap(({ name, rows }) => (rows ? [[name, rows]] : [])));

@@ -17,7 +17,10 @@ export interface FailedJob {
   message: string;
 }
 
-/** Runs the jobs of a test server on request, with the resources of one worker process. */
+/**
+ * Runs the jobs of one test server when a test calls `run`. All calls share the resources of one simulated worker
+ * process.
+ */
 interface JobRunner {
   run(): Promise<FailedJob[]>;
 }
@@ -25,8 +28,8 @@ interface JobRunner {
 const runners = new WeakMap<TestServer, Promise<JobRunner>>();
 
 /**
- * Runs all due jobs and the jobs that they add, one after the other. A failed job waits for its scheduled retry.
- * Returns the failed jobs. All calls for a server share the resources of one worker process.
+ * Runs all due jobs, and the jobs that these jobs add, one after the other. A failed job waits for its scheduled retry.
+ * Returns the failed jobs. All calls for one server share the resources of one simulated worker process.
  */
 export async function runJobs(server: TestServer): Promise<FailedJob[]> {
   let runner = runners.get(server);
@@ -41,7 +44,7 @@ export async function makeJobsDue({ sql }: Pick<TestServer, 'sql'>) {
   await sql('update graphile_worker._private_jobs set run_at = now() where run_at > now()');
 }
 
-/** Returns the queued jobs with the names of their tasks. */
+/** Returns the jobs in the queue, each with the name of its task. */
 export async function waitingJobs({ sql }: Pick<TestServer, 'sql'>) {
   return sql<{ task: string; payload: unknown; run_at: string; attempts: number }>(
     `select t.identifier as task, j.payload, j.run_at, j.attempts
@@ -53,7 +56,8 @@ async function buildRunner(server: TestServer): Promise<JobRunner> {
   const { appKey, ...dependencies } = server.dependencies;
   const { config } = dependencies;
   const pool = new pg.Pool({ connectionString: server.url, max: 5 });
-  // Ignores broken connections, because the test may drop the database before the pool has closed its last connection.
+  // Ignores the errors of broken connections, because the test may drop the database before the pool has closed its
+  // last connection.
   pool.on('error', () => {});
   pool.on('connect', client => client.on('error', () => {}));
   const lease = await takeLease({ connectionString: server.url });
@@ -90,8 +94,8 @@ async function runOnPool(pgPool: pg.Pool, taskList: TaskList): Promise<FailedJob
   for (;;) {
     const { due, ending } = await countJobs(pgPool);
     if (due + ending === 0) return failed;
-    // If no job is due, counts the jobs again. Graphile Worker marks a job as finished shortly after the job's run, and
-    // until then the job blocks its queue.
+    // If no job is due, the loop only waits for jobs that are ending. Graphile Worker marks a job as finished shortly
+    // after the job's run, and until then the job blocks its queue.
     if (due === 0) continue;
     await runOnce({
       pgPool,

@@ -1,6 +1,7 @@
 /**
  * Runs a server and a worker on an existing database, in a process that a test can kill at any moment. The process
- * loads all modules first and starts the server on a message from the test. So it quickly replaces a killed process.
+ * loads all modules first and starts the server on a message from the test. So a loaded process can quickly replace a
+ * killed process.
  */
 import { flushCompileCache } from 'node:module';
 import { buildApp } from '../../server/app.ts';
@@ -16,7 +17,7 @@ const extensions = await loadExtensions(config.EXTENSIONS, process.env);
 const { server } = await openDependencies(url, config, buildLogger(config), extensions);
 const app = process.env.WITHOUT_HTTP === '1' ? undefined : await buildApp(server);
 await app?.ready();
-// Node saves the compile cache at the exit of a process, but not when a process is killed. So save it now.
+// Saves the compile cache now. Node saves the cache when a process exits, but not when a process is killed.
 flushCompileCache();
 // Opens four database connections in advance, so that the server starts quickly.
 await Promise.all(Array.from({ length: 4 }, () => server.database.pool.query('select 1')));

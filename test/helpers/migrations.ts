@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { coreStream, type MigrationStream } from '../../server/database/migration-files.ts';
 
-/** Returns the core migrations before the migration with the given number, such as '0010'. */
+/** Returns all core migrations with a lower number than the given number, such as '0010'. */
 export async function migrationsBefore(number: string): Promise<MigrationStream> {
   const directory = await mkdtemp(join(tmpdir(), 'idea-board-migrations-'));
   onTestFinished(() => rm(directory, { recursive: true }));

@@ -12,7 +12,7 @@ export interface Finding {
   path: string;
 }
 
-/** Returns the problems of every severity that Redocly finds with the configuration of the project. */
+/** Runs Redocly with the configuration of the project. Returns the problems of every severity that Redocly finds. */
 export async function lintWithRedocly(file: string): Promise<Finding[]> {
   const cli = require.resolve('@redocly/cli/bin/cli.js');
   const output = await run([cli, 'lint', file, '--config=redocly.yaml', '--format=json', '--max-problems=1000']);
@@ -20,13 +20,13 @@ export async function lintWithRedocly(file: string): Promise<Finding[]> {
   return problems.map(({ ruleId, location }) => ({ rule: ruleId, path: keysOf(location[0]?.pointer ?? '') }));
 }
 
-/** Converts a JSON Pointer to the notation of paths in Spectral. */
+/** Converts a JSON Pointer to Spectral's notation of paths. */
 function keysOf(pointer: string): string {
   const keys = pointer.replace(/^#?\//, '').split('/');
   return keys.map(key => key.replaceAll('~1', '/').replaceAll('~0', '~')).join('.');
 }
 
-/** Returns the problems of every severity that Spectral finds with the ruleset of the project. */
+/** Runs Spectral with the ruleset of the project. Returns the problems of every severity that Spectral finds. */
 export async function lintWithSpectral(file: string): Promise<Finding[]> {
   const cli = require.resolve('@stoplight/spectral-cli/dist/index.js');
   const output = await run([cli, 'lint', file, '--ruleset=.spectral.yaml', '--format=json', '--quiet']);
@@ -35,8 +35,8 @@ export async function lintWithSpectral(file: string): Promise<Finding[]> {
 }
 
 /**
- * Runs a linter and returns its output. Ignores the exit status, because a linter also exits with an error status if it
- * found problems.
+ * Runs a linter and returns its output. Ignores the exit status, because a linter that finds problems also exits with
+ * an error status.
  */
 function run(args: string[]): Promise<string> {
   const env = { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' };

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { decodeJwt, importJWK, type JWTPayload, SignJWT } from 'jose';
 import { Provider } from 'oidc-provider';
 
-/** The claims of a person at the provider. */
+/** The claims about a person at the OpenID provider. */
 export interface PersonAtProvider {
   sub: string;
   email?: string;
@@ -12,25 +12,31 @@ export interface PersonAtProvider {
   name?: string;
 }
 
-/** A real OpenID provider on this machine. The same person is signed in there all the time. */
+/** A real OpenID provider on this machine. The person in the field `person` is always signed in at the provider. */
 export interface OpenidProvider {
   issuer: string;
   clientId: string;
   clientSecret: string;
-  /** The person who is signed in. Null if the person cancels the sign-in. */
+  /** The person who is signed in at the provider. If the value is null, the person cancels the sign-in. */
   person: PersonAtProvider | null;
-  /** Changes the ID tokens of the provider. The changed tokens are signed with the provider's key. */
+  /** If set, this function changes the claims of each ID token. The provider signs the changed token with its key. */
   changeIdToken: ((claims: JWTPayload) => JWTPayload) | undefined;
-  /** Answers requests instead of the provider. Returns false to let the provider answer. */
+  /**
+   * If set, this function can answer requests in place of the provider. If it returns false, the provider answers the
+   * request.
+   */
   answer: ((request: IncomingMessage, response: ServerResponse) => boolean) | undefined;
-  /** The paths of the requests that the provider got. */
+  /** The paths of the requests that the provider has received. */
   requests: string[];
   close(): Promise<void>;
 }
 
 const client = { clientId: 'idea-board', clientSecret: 'a-secret-of-the-client' };
 
-/** With `hasLeanTokens`, ID tokens have only the subject, so the address comes from the userinfo endpoint. */
+/**
+ * If `hasLeanTokens` is true, an ID token has only the subject. So the server must ask the userinfo endpoint for the
+ * e-mail address.
+ */
 export async function startOpenidProvider({ hasLeanTokens = false } = {}): Promise<OpenidProvider> {
   const keys = generateKeyPairSync('rsa', { modulusLength: 2048 });
   const jwk = { ...keys.privateKey.export({ format: 'jwk' }), kid: 'test', alg: 'RS256', use: 'sig' };
@@ -124,8 +130,8 @@ async function signIn(
 }
 
 /**
- * Follows the redirects of a provider like a browser, until a redirect leads to another server. Returns the URL of that
- * redirect.
+ * Follows the redirects of a provider as a browser does, until a redirect leads to another server. Returns the URL of
+ * this last redirect.
  */
 export async function passThrough(start: string, issuer: string): Promise<string> {
   const cookies = new Map<string, string>();

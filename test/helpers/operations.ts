@@ -9,13 +9,13 @@ export interface ApiOperation {
   id: OperationId;
   method: string;
   path: string;
-  /** The grant that the operation requires, or null for an operation without a board. */
+  /** The grant that the operation requires. The value is null if the operation does not belong to a board. */
   grant: Grant | null;
   capability: Capability | null;
   isWrite: boolean;
   isPost: boolean;
   hasIdeaId: boolean;
-  /** Whether the contract declares a request body. */
+  /** Whether the contract declares a request body for the operation. */
   hasBody: boolean;
 }
 
@@ -32,7 +32,7 @@ const bodies: Partial<Record<OperationId, (targets: Targets) => Record<string, u
   updateWebhook: () => ({ description: 'A better description' }),
 };
 
-/** The query parameters that a valid request needs. */
+/** For each operation that needs query parameters, the query string of a valid request. */
 const queries: Partial<Record<OperationId, string>> = { findSimilarIdeas: 'title=Dark+mode' };
 
 /** All operations that require a token. */
@@ -56,13 +56,13 @@ export const boardOperations = operations.filter(({ grant }) => grant !== null);
 export const writes = operations.filter(({ isWrite }) => isWrite);
 export const reads = boardOperations.filter(({ isWrite }) => !isWrite);
 /**
- * The writes that need no capability. A frozen board refuses these writes. It accepts changes of its webhooks, which
- * need a capability.
+ * The write operations that need no capability. While a board is frozen, it refuses these operations. It still accepts
+ * changes of its webhooks, which need a capability.
  */
 export const contentWrites = writes.filter(({ capability }) => capability === null);
 export const posts = operations.filter(({ isPost }) => isPost);
 
-/** The ids of ideas and tags for valid requests. With these ids every write has an effect. */
+/** The ids of ideas, tags and other targets for valid requests. With these ids, every write operation has an effect. */
 export interface Targets {
   ideaId: number;
   targetId: number;
@@ -80,8 +80,9 @@ export interface Targets {
 }
 
 /**
- * Creates the targets in one statement, because hundreds of tests need new ones. The webhooks get almost no events. Of
- * the earlier webhooks it keeps only the oldest and the newest, because an account can have only 100.
+ * Creates the targets in one statement, because hundreds of tests need new targets. The webhooks get almost no events.
+ * An account can have only 100 webhooks, so the statement also deletes old webhooks. It keeps the ten oldest and the 40
+ * newest.
  */
 export async function createTargets({ sql }: Pick<TestDatabase, 'sql'>, world: World): Promise<Targets> {
   const [targets] = await sql<Targets>(
@@ -149,9 +150,7 @@ export interface ArrangedRequest {
   json?: Record<string, unknown>;
 }
 
-/**
- * Returns a valid request of an operation. A write request has an effect at least when it is sent for the first time.
- */
+/** Returns a valid request of an operation. When a write request is sent for the first time, it changes the data. */
 export function requestOf(
   { id, method, path }: Pick<ApiOperation, 'id' | 'method' | 'path'>,
   targets: Targets,
@@ -169,7 +168,7 @@ export function requestOf(
   return { line: `${method} ${filled}${query ? `?${query}` : ''}`, ...(body ? { json: body } : {}) };
 }
 
-/** Returns the field of Targets that has the id of the idea for an operation. */
+/** Returns the name of the field of Targets with the id of the idea that the operation uses. */
 export function ideaOf({
   id,
   path,

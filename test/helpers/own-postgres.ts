@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../server/database/embedded/embedded-postgres.ts';
 import { makeScratchDirectory } from './scratch-directory.ts';
 
-/** A separate PostgreSQL that a test may stop or kill. It flushes each commit, as in production. */
+/** A separate PostgreSQL that a test may stop or kill. It flushes each commit to its files, as in production. */
 export interface OwnPostgres {
   /** The URL of the application's database. The URL stays the same after a restart. */
   url: string;
@@ -14,8 +14,8 @@ export interface OwnPostgres {
   stop(how?: 'fast' | 'immediate' | 'kill'): Promise<void>;
   start(options?: { isStandby?: boolean }): Promise<void>;
   /**
-   * Writes a configuration file with only this setting. If the value is missing, writes an empty file. Then PostgreSQL
-   * reloads the file.
+   * Writes a configuration file that contains only this setting. If no value is given, writes an empty file. Then makes
+   * PostgreSQL reload the file.
    */
   configure(setting: string, value?: string): Promise<void>;
   /** Sends a signal to the postmaster, the parent of all PostgreSQL processes. */
@@ -26,10 +26,13 @@ export interface OwnPostgres {
   close(): Promise<void>;
 }
 
-/** How long the child processes of a killed PostgreSQL may take to exit. PostgreSQL cannot start again before that. */
+/**
+ * The time limit in milliseconds for the child processes of a killed PostgreSQL to exit. PostgreSQL cannot start again
+ * while these processes run.
+ */
 const orphansLimitMs = 15_000;
 
-/** Starts a PostgreSQL. By default, its files are in memory if enough memory is free. */
+/** Starts a separate PostgreSQL. By default, its files are in memory if enough memory is free. */
 export async function startOwnPostgres(
   settings: Record<string, string> = {},
   { isOnDisk = false } = {},
@@ -56,7 +59,8 @@ export async function startOwnPostgres(
         await delay(50);
       }
     }
-    // Each start creates a new socket directory. The URL contains a symbolic link to the current socket directory.
+    // Each start of PostgreSQL creates a new directory for its socket. The URL contains a symbolic link to the current
+    // directory.
     await symlink(running.connection.host, `${socket}.new`);
     await rename(`${socket}.new`, socket);
   }
@@ -71,7 +75,7 @@ export async function startOwnPostgres(
       try {
         process.kill(pid, 'SIGCONT');
       } catch {
-        // Ignores an error, because the paused process may no longer exist.
+        // Ignores the error, because the paused process may no longer exist.
       }
     }
   }
@@ -86,14 +90,14 @@ export async function startOwnPostgres(
     start,
     stop,
     async configure(setting, value) {
-      // The function writes the file itself, because the command `alter system` needs a superuser.
+      // Writes the file directly, because the command `alter system` would need a superuser.
       await writeFile(join(cluster, 'postgresql.auto.conf'), value === undefined ? '' : `${setting} = '${value}'\n`);
       process.kill(await postmaster(), 'SIGHUP');
     },
     signal: async signal => void process.kill(await postmaster(), signal),
     async pause() {
       const first = await postmaster();
-      // Pauses the parent process first, so that it starts no new child process.
+      // Pauses the parent process of PostgreSQL first, so that it starts no new child process.
       process.kill(first, 'SIGSTOP');
       paused = [first, ...(await childrenOf(first))];
       for (const pid of paused.slice(1)) process.kill(pid, 'SIGSTOP');

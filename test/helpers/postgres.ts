@@ -11,25 +11,27 @@ export const templateDatabase = 'migrated_template';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** The URL of the maintenance database of the PostgreSQL that all test files share. */
+    /** The URL of a PostgreSQL that all test files share. The URL leads to its maintenance database. */
     postgresUrl: string;
   }
 }
 
 /**
- * Starts one PostgreSQL for all test files, with a migrated template database that each test file copies. Bundles the
- * programs that tests run.
+ * Starts one PostgreSQL for all test files, and creates the template database with all migrations. Each test file
+ * copies this template. Also bundles the programs that tests run.
  */
 export default async function setup(project: TestProject) {
-  // Warns if Chromium is missing. The test workers start later and inherit a variable that suppresses the warning.
+  // Warns if Chromium is missing, and sets a variable that suppresses further warnings. The test workers start later
+  // and inherit this variable.
   findChromium();
   const dataDir = await makeScratchDirectory();
-  // Turns off features of PostgreSQL that only a long-lived server needs.
+  // These settings turn off features of PostgreSQL that only a long-lived server needs.
   const savings = { max_connections: '300', max_wal_size: '256MB', autovacuum: 'off', io_method: 'sync' };
-  // PostgreSQL has no statistics of new tables. It would start processes for parallel queries on a few rows.
+  // PostgreSQL has no statistics of new tables yet. Without this setting, it would start processes for parallel queries
+  // on only a few rows.
   const parallel = { max_parallel_workers_per_gather: '0' };
-  // With the default deadlock_timeout, a deadlock in a test would last a second, and only a superuser may change this
-  // setting in a session. Most connections of tests run a statement only a few times, so one plan for all arguments
+  // With the default deadlock_timeout, a deadlock in a test would last a second. A session cannot change this setting
+  // without a superuser. Most connections of tests run a statement only a few times, so one plan for all arguments
   // saves time.
   const settings = { ...savings, ...parallel, deadlock_timeout: '100ms', plan_cache_mode: 'force_generic_plan' };
   const postgres = await startEmbeddedPostgres({ dataDir, durable: false, settings });

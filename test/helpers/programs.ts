@@ -4,7 +4,9 @@ import { pathToFileURL } from 'node:url';
 import { build } from 'esbuild';
 
 const repository = join(import.meta.dirname, '../..');
-/** The directory is inside the project, so that Node finds the packages that are not bundled. */
+/**
+ * The directory of the bundles is inside the project, so that Node finds the packages that the bundles do not contain.
+ */
 const directory = join(repository, 'node_modules/.cache/idea-board-test');
 
 const programs = [
@@ -14,7 +16,10 @@ const programs = [
   'test/helpers/killable-server.ts',
 ] as const;
 
-/** Packages that are not bundled, because they contain native code, read their own files or are loaded on demand. */
+/**
+ * Packages that the bundles do not contain, because the packages contain native code, read their own files or are
+ * loaded on demand.
+ */
 const external = [
   'argon2',
   'graphile-worker',
@@ -28,15 +33,16 @@ const external = [
 ];
 
 /**
- * Returns the path of a program for Node: the bundle, or the source if the settings name extensions. Extensions import
- * modules of the server, and the bundle contains copies of these modules.
+ * Returns the path of a program for Node: by default the path of the bundle. If the settings name extensions, returns
+ * the path of the source file. Extensions import modules of the server, and these modules must not be other copies than
+ * the ones in the program.
  */
 export function programFor(source: (typeof programs)[number], settings: Record<string, string> = {}): string {
   return settings.EXTENSIONS ? join(repository, source) : join(directory, source.replace(/ts$/, 'mjs'));
 }
 
 /**
- * Bundles the programs that tests run. Node loads the few files of the bundles in half the time that it needs for the
+ * Bundles the programs that tests run. Loading the few bundled files takes Node half the time that it needs for the
  * thousand source files.
  */
 export async function bundlePrograms() {
@@ -53,7 +59,7 @@ export async function bundlePrograms() {
     format: 'esm',
     external,
     logLevel: 'error',
-    // Defines `require`, which bundled CommonJS packages call. It does not exist in ES modules.
+    // Defines `require`, because bundled CommonJS packages call it. ES modules have no `require`.
     banner: { js: `import * as ofNode from 'node:module'; const require = ofNode.createRequire(import.meta.url);` },
     plugins: [{ name: 'locations', setup: ({ onLoad }) => onLoad({ filter: /\.ts$/ }, inlineLocation) }],
   });
@@ -64,7 +70,7 @@ export async function bundlePrograms() {
   await Promise.all(
     outputFiles.map(async ({ path, contents }) => {
       const old = await readFile(path).catch(() => undefined);
-      // Leaves an unchanged file as it is, because another test run may be reading it.
+      // Does not write an unchanged file again, because another test run may be reading the file.
       if (old?.equals(contents)) return;
       await mkdir(dirname(path), { recursive: true });
       await writeFile(path, contents);
@@ -72,7 +78,10 @@ export async function bundlePrograms() {
   );
 }
 
-/** Replaces `import.meta` in a module by its value before bundling, so that the module still finds its files. */
+/**
+ * Replaces `import.meta` in a module with its value before bundling, so that the bundled code still finds the files of
+ * the module.
+ */
 async function inlineLocation({ path }: { path: string }) {
   const source = await readFile(path, 'utf8');
   const contents = source

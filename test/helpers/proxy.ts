@@ -3,25 +3,30 @@ import { createConnection, createServer, type Socket } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
 import pg from 'pg';
 
-/** A proxy in front of PostgreSQL or an HTTP server. It simulates a slow network, packet loss and broken connections. */
+/**
+ * A proxy in front of PostgreSQL or an HTTP server. It simulates a slow network, packet loss and broken connections.
+ */
 export interface TcpProxy {
-  /** The URL of the database or HTTP server with the proxy in its place. */
+  /** The URL of the database or the HTTP server, with the address of the proxy in it. */
   url: string;
   /** Stops forwarding data in both directions. Open connections stay open, and new connections are accepted. */
   silence(): void;
-  /** Forwards data again, including the data that arrived during the silence. */
+  /** Forwards data again, including the data that arrived while the proxy was silent. */
   resume(): void;
-  /** Stops forwarding data on all open connections permanently. New connections work normally. */
+  /** Permanently stops forwarding data on all connections that are open now. New connections work normally. */
   freezeConnections(): void;
-  /** Waits until a message with `text` goes to the server. Discards the server's response and breaks the connection. */
+  /**
+   * Waits until a client sends a message with `text` to the server. Then discards the server's response and breaks the
+   * connection.
+   */
   loseAnswerTo(text: string): Promise<void>;
-  /** Breaks all connections and rejects new ones until `restore`. */
+  /** Breaks all connections, and rejects new connections until the test calls `restore`. */
   sever(): void;
   restore(): void;
   close(): Promise<void>;
 }
 
-/** Starts a proxy. All connections together pass at most `bitsPerSecond` in each direction. */
+/** Starts a proxy. It forwards at most `bitsPerSecond` in each direction, for all connections together. */
 export async function startProxy(serverUrl: string, bitsPerSecond = Number.POSITIVE_INFINITY): Promise<TcpProxy> {
   const [toServer, toClient] = [startLine(bitsPerSecond), startLine(bitsPerSecond)];
   const sockets = new Set<Socket>();
@@ -55,7 +60,8 @@ export async function startProxy(serverUrl: string, bitsPerSecond = Number.POSIT
         pass(Buffer.alloc(0), () => other.destroy());
       });
     }
-    // Pauses the sockets of new connections again during a silence, because the 'data' listeners make the sockets flow.
+    // If the proxy is silent, pauses the sockets of the new connection again, because adding the 'data' listeners made
+    // the sockets flow.
     if (isSilent) for (const socket of [client, upstream]) socket.pause();
   });
   server.listen(0, '127.0.0.1');
@@ -97,13 +103,13 @@ export async function startProxy(serverUrl: string, bitsPerSecond = Number.POSIT
 }
 
 /**
- * Returns a function that passes data on at `bitsPerSecond`, in parts that take ten milliseconds. An empty buffer takes
- * no time, but waits for all earlier data.
+ * Returns a function that passes data on at `bitsPerSecond`, in parts that each take ten milliseconds. Passing an empty
+ * buffer takes no time of its own, but waits for all earlier data.
  */
 function startLine(bitsPerSecond: number) {
   const bytesPerMs = bitsPerSecond / 8000;
   let freeAt = 0;
-  // Does not rely on timers alone, because several timers can fire in another order.
+  // Passes on each part only after the previous part, because several timers can fire in another order than planned.
   let delivered: Promise<unknown> = Promise.resolve();
   return (data: Buffer, deliver: (part: Buffer) => unknown) => {
     if (bytesPerMs === Number.POSITIVE_INFINITY) return deliver(data);
@@ -123,7 +129,10 @@ function urlAt(port: number, serverUrl: string): string {
   return `postgresql://${username}:${password}@127.0.0.1:${port}${pathname}?sslmode=disable`;
 }
 
-/** Returns the Unix socket or the host and port of a server. The PostgreSQL of the tests listens on a Unix socket. */
+/**
+ * Returns the address of a server: its Unix socket, or its host and port. The PostgreSQL of the tests listens on a Unix
+ * socket.
+ */
 function addressOf(serverUrl: string) {
   const { protocol, hostname, port } = new URL(serverUrl);
   if (protocol === 'http:') return { host: hostname, port: Number(port) };

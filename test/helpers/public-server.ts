@@ -9,7 +9,10 @@ interface PublicServerOptions extends TestServerOptions {
   isSecure?: boolean;
 }
 
-/** Starts a server behind a relay. BASE_URL is the relay's URL, because the server's own URL is not yet known. */
+/**
+ * Starts a server behind a relay. BASE_URL is the relay's URL, because the server's own URL is not known before the
+ * server starts.
+ */
 export async function startPublicServer({
   environment,
   isSecure = false,

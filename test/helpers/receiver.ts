@@ -9,14 +9,14 @@ export interface Received {
   receivedAt: number;
 }
 
-/** The response of a receiver: an HTTP status, or a function that responds to each request. */
+/** The response that a receiver sends: an HTTP status, or a function that responds to each request. */
 export type Behavior = number | ((response: ServerResponse, received: Received, request: IncomingMessage) => void);
 
 export interface Receiver {
   /** The URL of the receiver: http://127.0.0.1:<port> */
   url: string;
   received: Received[];
-  /** Sets the response to all later requests. */
+  /** Sets the response to all requests that arrive from now on. */
   respondWith(behavior: Behavior): void;
   /** Returns the highest number of requests that were open at the same time. */
   maxConcurrent(): number;
@@ -39,7 +39,7 @@ export const redirectTo =
     response.writeHead(302, { location }).end();
   };
 
-/** Starts an HTTP server on 127.0.0.1 that records its requests. */
+/** Starts an HTTP server on 127.0.0.1 that records the requests it receives. */
 export async function startReceiver(behavior: Behavior = 204): Promise<Receiver> {
   let current = behavior;
   let open = 0;

@@ -13,7 +13,7 @@ export interface Answer {
 export interface RequestOptions {
   token?: string | undefined;
   json?: unknown;
-  /** A request body that is sent unchanged, in place of `json`. */
+  /** A request body that the function sends unchanged, in place of `json`. */
   raw?: RequestInit['body'];
   headers?: Record<string, string>;
 }

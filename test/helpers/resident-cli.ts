@@ -1,29 +1,33 @@
 /**
- * Runs CLI commands of the server one after the other in one process. The start of a process would take most of the
- * time of a short command. Each command has its own settings, parameters and output.
+ * Runs CLI commands of the server one after the other in one process, because starting a process takes longer than a
+ * short command. Each command has its own settings, parameters and output.
  */
 import { Writable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { runProgram } from '../../server/cli/program.ts';
 
-/** A command that runCli sends to this process. */
+/** A CLI command. runCli() sends it to this process. */
 export interface Command {
   settings: Record<string, string>;
   parameters: string[];
 }
 
-/** The result of a command. `leftOpen` lists resources that the command did not close. */
+/**
+ * The result of a command. If the command did not close all of its resources, the result lists the open resources in
+ * `leftOpen`.
+ */
 export type Outcome = { exitCode: number; stdout: string; stderr: string } | { leftOpen: string[] };
 
 const main = fileURLToPath(new URL('../../server/cli/main.ts', import.meta.url));
 
-// Prints warnings of Node to the real standard error, because `capture` replaces the standard error of a command.
+// Prints Node's warnings to the real standard error. While a command runs, `capture` replaces the standard error of the
+// process.
 process.removeAllListeners('warning');
 process.on('warning', warning => process.stderr.write(`${warning.stack}\n`));
 process.on('message', async (command: Command) => process.send?.(await run(command)));
 process.on('disconnect', () => process.exit());
-/** The number of resources that are open while no command runs. */
+/** The number of resources that this process keeps open while no command runs. */
 const own = process.getActiveResourcesInfo().length;
 
 async function run({ settings, parameters }: Command): Promise<Outcome> {
@@ -39,7 +43,7 @@ async function run({ settings, parameters }: Command): Promise<Outcome> {
   return { exitCode: Number(process.exitCode ?? 0), stdout: stdout(), stderr: stderr() };
 }
 
-/** Replaces a standard stream of the process. Returns a function that reads the captured output. */
+/** Replaces a standard stream of the process. Returns a function that returns the output captured so far. */
 function capture(name: 'stdout' | 'stderr'): () => string {
   const chunks: Buffer[] = [];
   const stream = new Writable({
@@ -52,14 +56,14 @@ function capture(name: 'stdout' | 'stderr'): () => string {
   return () => Buffer.concat(chunks).toString();
 }
 
-/** Waits until all resources are closed. After ten seconds, returns those that are still open. */
+/** Waits until the command's resources are closed. After ten seconds, returns the resources that are still open. */
 async function untilClosed(): Promise<string[]> {
   const deadline = performance.now() + 10_000;
   for (;;) {
     const open = process.getActiveResourcesInfo();
     if (open.length <= own) return [];
     if (performance.now() > deadline) return open;
-    // With `ref: false` the timer does not count as an open resource.
+    // Because of `ref: false`, this timer does not count as an open resource.
     await delay(1, undefined, { ref: false });
   }
 }

@@ -4,7 +4,7 @@ import type { TestServer } from './server.ts';
 
 type Acting = Pick<TestServer, 'database' | 'dependencies'>;
 
-/** Runs an operation as a signed-in user without a token. By default the user is a moderator. */
+/** Runs an operation as a signed-in user, not as a token. By default, the user is a moderator. */
 export function runAsUser<T>(
   { database, dependencies }: Acting,
   { accountId, boardId }: Pick<World, 'accountId' | 'boardId'>,

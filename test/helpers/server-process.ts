@@ -9,12 +9,12 @@ import { programFor } from './programs.ts';
 /** A server or worker in a separate process. An npm script starts the process. */
 export interface ServerProcess {
   pid: number;
-  /** The URL of the server, http://127.0.0.1:<port>, or an empty text for a worker. */
+  /** The URL of the server, http://127.0.0.1:<port>. For a worker, the value is an empty text. */
   baseUrl: string;
-  /** Returns the text of standard output and standard error. */
+  /** Returns all output of the process so far, from standard output and standard error. */
   output(): string;
   signal(signal: NodeJS.Signals): void;
-  /** Resolves with the exit status or the signal when the process ends. */
+  /** Resolves when the process ends, with its exit status or with the signal that ended it. */
   ended: Promise<number | NodeJS.Signals>;
   kill(): Promise<void>;
 }
@@ -27,14 +27,15 @@ const { scripts, config } = JSON.parse(readFileSync(join(root, 'package.json'), 
 
 const started = { start: /listens on (http:\S+),/, worker: /worker runs up to (?:)/ };
 
-/** Starts a server or worker in a separate process. Resolves when the process logs that it is ready. */
+/** Starts a server or a worker in a separate process. Resolves when the process has logged that it is ready. */
 export async function startProcess(
   script: 'start' | 'worker',
   environment: Record<string, string>,
   nodeOptions: string[] = [],
 ): Promise<ServerProcess> {
   const command = scripts[script] ?? '';
-  // npm runs the script in a shell. A signal reaches the server only if `exec` replaces the shell.
+  // npm runs the script in a shell. A signal to this shell reaches the server only if `exec` replaces the shell with
+  // the server.
   if (!command.includes(' exec node ')) throw new Error(`npm run ${script} does not exec node`);
   const source = script === 'start' ? 'server/main.ts' : 'server/worker.ts';
   const child = spawn('sh', ['-c', command.replace(source, programFor(source, environment))], {
@@ -49,7 +50,7 @@ export async function startProcess(
     },
   });
   let output = '';
-  // Waits for "close" and not for "exit", because output may still arrive after "exit".
+  // Waits for the event "close" and not for "exit", because output may still arrive after "exit".
   const ended = once(child, 'close').then(([status, signal]) => status ?? signal);
   const baseUrl = await new Promise<string>((resolve, reject) => {
     const onData = (data: Buffer) => {

@@ -4,13 +4,13 @@ import { listQueries, type Query } from '../../server/database/query.ts';
 
 const server = fileURLToPath(new URL('../../server/', import.meta.url));
 
-/** The tests do not load these modules, because each of them starts a program when it is imported. */
+/** loadServerQueries() does not import these modules, because importing one of them starts a program. */
 const programs = ['main.ts', 'worker.ts', 'cli/main.ts'];
 
 /** Loads all modules of the server. Returns the queries that the modules define. */
 export async function loadServerQueries(): Promise<Query<never, unknown>[]> {
   const modules = globSync('**/*.ts', { cwd: server, exclude: ['**/*.d.ts', ...programs] });
   for (const module of modules) await import(`${server}${module}`);
-  // Leaves out the queries that test files defined earlier in the same process.
+  // Leaves out the queries that test files have defined earlier in the same process.
   return listQueries().filter(({ name }) => !name.startsWith('test_'));
 }

@@ -20,9 +20,15 @@ export interface TestServer extends TestDatabase {
   dependencies: ServerDependencies;
   logLines: string[];
   auditLines: string[];
-  /** Adds a function that runs before the server closes. The function that was added last runs first. */
+  /**
+   * Adds a function that runs before the server closes. The functions run in reverse order: the one that was added last
+   * runs first.
+   */
   beforeClose(cleanUp: () => Promise<unknown>): void;
-  /** Stops the server and drops a database that it created. Fails if a response of the server violated the contract. */
+  /**
+   * Stops the server, and drops the database if the server created one. Fails if a response of the server violated the
+   * contract.
+   */
   close(): Promise<void>;
 }
 
@@ -32,7 +38,7 @@ export interface TestServerOptions {
   environment?: Record<string, string>;
   /** Dependencies that replace the defaults. */
   dependencies?: Partial<ServerDependencies>;
-  /** An existing database, which stays after the test. By default the server gets a new database. */
+  /** An existing database, which the server does not drop. By default, the server gets a new database. */
   on?: TestDatabase;
 }
 
@@ -58,7 +64,7 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
     appKey: testAppKey,
     audit: buildAuditLog({ destination: { write: line => auditLines.push(line) }, redactor }),
     reporter: silentReporter,
-    // With the password hashing cost of production, each sign-in in a test would take seconds.
+    // With the cost of password hashing in production, each sign-in of a test would take seconds.
     passwords: buildPasswords({ memoryKib: 8, passes: 1 }),
     extensions: [],
     ...options.dependencies,

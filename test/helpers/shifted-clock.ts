@@ -1,7 +1,7 @@
 /**
  * Shifts the clock of a process, so that a test need not wait for the end of a minute. The file CLOCK_SHIFT_FILE
- * contains the shift in milliseconds. The shift takes effect when the file exists. A process imports this module before
- * all others.
+ * contains the shift in milliseconds. The shift begins when this file exists. A process must import this module before
+ * all other modules.
  */
 import { readFileSync } from 'node:fs';
 
@@ -12,7 +12,7 @@ function now(): number {
   try {
     shiftMs ??= Number(readFileSync(process.env.CLOCK_SHIFT_FILE ?? '', 'utf8'));
   } catch {
-    // Ignores a missing file: the clock is then not shifted yet.
+    // Ignores a missing file. Until the file exists, the clock is not shifted.
   }
   return RealDate.now() + (shiftMs ?? 0);
 }

@@ -13,16 +13,16 @@ export interface ReceivedMail {
 export interface SmtpReceiver {
   url: string;
   received: ReceivedMail[];
-  /** The number of connections since the start. */
+  /** The number of connections to the mail server since its start. */
   connections: number;
-  /** Rejects mails to the address with an SMTP error code. */
+  /** Makes the mail server reject mails to the address with an SMTP error code. */
   refuse(address: string, code: number): void;
-  /** Accepts mails to all addresses again. */
+  /** Makes the mail server accept mails to all addresses again. */
   accept(): void;
   close(): Promise<void>;
 }
 
-/** Starts a mail server on a free port of 127.0.0.1 that records its mails. */
+/** Starts a mail server on a free port of 127.0.0.1. It records the mails that it receives. */
 export async function startSmtpReceiver(): Promise<SmtpReceiver> {
   const refused = new Map<string, number>();
   const server = new SMTPServer({

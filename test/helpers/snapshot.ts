@@ -1,16 +1,13 @@
 import type { TestDatabase } from './database.ts';
 
-/**
- * Tables that a snapshot ignores, for example because they change with each request, such as the rate limits and the
- * usage.
- */
+/** Tables that a snapshot ignores. Some of them change with each request, such as rate_limits and token_usage. */
 const ignoredTables = new Set(['rate_limits', 'schema_migrations', 'token_usage']);
 
 const statements = new WeakMap<object, string>();
 
 /**
- * Returns the number of rows and a hash of each table. Equal snapshots mean equal data. A snapshot does not contain the
- * time of a token's last use, because the server may store this time after the response.
+ * Returns the number of rows and a hash of each table. If two snapshots are equal, the data is equal. A snapshot leaves
+ * out the time of a token's last use, because the server may store this time only after the response.
  */
 export async function snapshot({
   database,
@@ -33,8 +30,8 @@ export async function snapshot({
       .join(' union all ');
     statements.set(sql, statement);
   }
-  // Uses a named statement, because each connection plans a named statement only once. Planning takes longer than
-  // running it.
+  // Uses a named statement, because each connection plans a named statement only once. Planning this statement takes
+  // longer than running it.
   const { rows } = await database.pool.query<{ name: string; state: string }>({ name: 'snapshot', text: statement });
   return Object.fromEntries(rows.map(({ name, state }) => [name, state]));
 }

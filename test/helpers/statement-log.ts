@@ -8,8 +8,9 @@ export interface LoggedStatement {
 }
 
 /**
- * Records every statement that the server sends to PostgreSQL during `work`. Leaves out the usage of tokens, because a
- * timer writes it, and the first statement of the entity manager, which checks once that the database exists.
+ * Records every statement that the server sends to PostgreSQL during `work`. Leaves out the statement that writes the
+ * usage of tokens, because a timer runs it. Also leaves out the entity manager's first statement, which checks only
+ * once that the database exists.
  */
 export async function logStatements<T>(work: () => Promise<T>): Promise<{ result: T; statements: LoggedStatement[] }> {
   const statements: LoggedStatement[] = [];

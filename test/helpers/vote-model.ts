@@ -1,4 +1,4 @@
-/** A command for VoteModel, which stores only direct votes and merges, and computes all tallies from them. */
+/** A command for VoteModel. The model stores only direct votes and merges, and computes all tallies from these. */
 export type Command =
   | { kind: 'vote'; voter: number; idea: number; value: VoteWord }
   | { kind: 'merge'; idea: number; target: number }
@@ -22,7 +22,10 @@ export type Outcome =
 export class VoteModel {
   readonly ideas: number;
   readonly voters: number;
-  /** The direct votes on each idea, by voter. 'none' is a vote withdrawn while this idea was the target of a merge. */
+  /**
+   * The direct votes on each idea, by voter. The value 'none' stands for a vote that was withdrawn while the idea was
+   * the target of a merge.
+   */
   private readonly own: Map<number, VoteWord>[];
   /** The merges that have not been undone, oldest first. */
   private merges: { source: number; target: number }[] = [];
@@ -42,7 +45,10 @@ export class VoteModel {
     return copy;
   }
 
-  /** Runs a command. Returns the result as the moderator sees it. The moderator is the voter with the given number. */
+  /**
+   * Runs a command. Returns the result as the moderator sees it. The argument `moderator` is the number of the voter
+   * who is the moderator.
+   */
   run(command: Command, moderator: number): Outcome {
     if (command.kind === 'vote') return this.vote(command.idea, command.voter, command.value);
     if (command.kind === 'merge') return this.merge(command.idea, command.target, moderator);
@@ -75,7 +81,8 @@ export class VoteModel {
     const target = this.mergedInto(idea);
     if (target === null) return { status: 200, idea: this.state(idea, moderator), target: null };
     this.merges = this.merges.filter(({ source }) => source !== idea);
-    // If no idea is merged into the target, a withdrawn vote has no other vote to override.
+    // If no idea is merged into the target any more, a withdrawn vote on the target overrides no other vote. So the
+    // withdrawn vote is removed.
     if (this.sourcesOf(target).length === 0) {
       for (const [voter, value] of this.ownOf(target)) if (value === 'none') this.ownOf(target).delete(voter);
     }
@@ -83,8 +90,8 @@ export class VoteModel {
   }
 
   /**
-   * Returns the vote that counts. A direct vote on the idea has precedence, even if it was withdrawn. Without a direct
-   * vote, the voter's vote on the idea that was merged first counts.
+   * Returns the voter's vote that counts on the idea. A direct vote on the idea has precedence, even if it was
+   * withdrawn. Without a direct vote, the voter's vote on the idea that was merged first counts.
    */
   private voteOf(idea: number, voter: number): VoteWord {
     const own = this.ownOf(idea).get(voter);

@@ -25,7 +25,10 @@ export interface TestWebhook {
   secret: string;
 }
 
-/** Creates a webhook endpoint in the test account (`world`), by default for all event types, also votes, of all boards. */
+/**
+ * Creates a webhook endpoint in the test account (`world`). By default, it gets the events of all types, including
+ * votes, from all boards.
+ */
 export async function addWebhook(
   db: Pick<TestDatabase, 'database'>,
   world: Pick<World, 'accountId'>,
@@ -43,7 +46,10 @@ export function verify(received: Received, secret: string): any {
   return new Webhook(secret).verify(received.body, received.headers);
 }
 
-/** Makes all waiting deliveries and jobs due immediately. Skips jobs that are running, because they would run twice. */
+/**
+ * Makes all waiting deliveries and jobs due immediately. Leaves out jobs that are running, because such a job would run
+ * twice.
+ */
 export async function fastForward({ sql }: Pick<TestDatabase, 'sql'>) {
   await sql(
     `update webhook_deliveries set next_attempt_at = now() where state = 'pending' and next_attempt_at > now()`,
@@ -60,7 +66,7 @@ export function deliveriesOf({ sql }: Pick<TestDatabase, 'sql'>, endpointId: num
   );
 }
 
-/** Repeats the check until it passes. Fails if the check still fails at the timeout. */
+/** Repeats the check until it passes. Fails if the check has not passed within the timeout. */
 export async function eventually(check: () => Promise<void> | void, timeoutMs = 30_000) {
   await expect
     .poll(

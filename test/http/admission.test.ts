@@ -263,8 +263,8 @@ describe('the board of a request', () => {
     const vote = (sample: ArrangedRequest, slug: string) => send(withQuery(sample, `board=${slug}`), { token: two });
     expect(await vote(here.voteIdea, world.boardSlug)).toMatchObject({ status: 403, key: 'insufficient_scope' });
     expect(await vote(there.voteIdea, second.slug)).toMatchObject({ status: 200 });
-    // The token has a read grant on this idea's board and a write grant on the second board. A request that names the
-    // second board still cannot vote on this idea.
+    // The token has a read grant on this idea's board and a write grant on the second board. Even a request that names
+    // the second board cannot vote on this idea.
     expect(await vote(here.voteIdea, second.slug)).toMatchObject({ status: 404 });
   });
 
@@ -345,7 +345,7 @@ describe('the plan of the account', () => {
       await server.sql(`update accounts set plan = 'starter' where id = $1`, [starter.accountId]);
       const answer = await send((await samples(starter))[id], { token });
       expect(answer).toMatchObject({ status: 403, key: 'agent_api_unavailable' });
-      // The request counts against the token's rate limit, although the plan excludes the Agent API.
+      // The request counts against the token's rate limit, although the plan of the account excludes the Agent API.
       expect(answer.headers.get('x-ratelimit-limit')).not.toBeNull();
     },
   );

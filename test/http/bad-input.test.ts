@@ -25,7 +25,7 @@ const invalid: Expected = [422, 'validation_failed'];
 const malformed: Expected = [400, 'malformed_json'];
 const notFound: Expected = [404, 'not_found'];
 
-/** Sends bad requests. Expects that each request gets its expected error and changes nothing in the database. */
+/** Sends bad requests. Expects that each request gets its expected error and that the database does not change. */
 async function refusesAll(method: string, requests: [what: string, path: string, RawRequestOptions, Expected][]) {
   const before = await snapshot(server);
   const outcomes: unknown[] = [];
@@ -48,7 +48,10 @@ const utf8 = (text: string) => new TextEncoder().encode(text);
 const bytes = (...parts: (string | number[])[]) =>
   Buffer.concat(parts.map(part => (typeof part === 'string' ? Buffer.from(part) : Buffer.from(part))));
 
-/** Request bodies with malformed JSON, without an object, or with an unknown field. Each has its expected error. */
+/**
+ * Request bodies with malformed JSON, with JSON that is no object, or with an unknown field. Each has its expected
+ * error.
+ */
 const brokenBodies: [string, string | Uint8Array, Expected][] = [
   ['half an object', '{"value":', malformed],
   ['text', 'hello', malformed],
@@ -165,14 +168,14 @@ describe.each(writes.filter(({ hasIdeaId }) => hasIdeaId))('the operation $metho
     await refusesAll(
       operation.method,
       badIds
-        // Leaves out unused ids with a valid format, because the removal of a tag that does not exist succeeds.
+        // Leaves out unused ids with a valid format, because a request to remove a tag that does not exist succeeds.
         .filter(id => !/^\d+$/.test(id) || !Number.isSafeInteger(Number(id)))
         .map(tagId => [tagId, pathOf(operation, { tagId }), options, notFound]),
     );
   });
 });
 
-/** Ids with an invalid format, ids that are too large, and an unused id. */
+/** Ids that must get 404: ids with an invalid format, ids that are too large, and an unused id. */
 const badIds = [
   '0',
   '00',
@@ -284,8 +287,8 @@ const badFields: Record<string, Record<string, [string, string][]>> = {
   commentOnIdea: { body: [...notText, ['501 characters', JSON.stringify('x'.repeat(501))]] },
   setIdeaStatus: {
     status: [
-      // Leaves out the empty text and white space, because they pass the schema. Only the board's status registry
-      // rejects them.
+      // Leaves out the empty text and white space, because these values pass the schema. Only the code that looks up
+      // the board's statuses rejects them.
       ...notText.filter(([what]) => what !== 'nothing' && what !== 'white space'),
       ['51 characters', JSON.stringify('x'.repeat(51))],
     ],
@@ -626,8 +629,8 @@ test('a request to GET /api/v1/token is refused if it has any query parameter, e
 });
 
 /**
- * One request without a body, and three requests with a body. An operation that expects a body would refuse these three
- * bodies.
+ * One request without a body, and three requests with invalid bodies. Each operation that expects a body would refuse
+ * these bodies.
  */
 const anyBody: RawRequestOptions[] = [
   {},

@@ -39,7 +39,7 @@ test('a server that is shutting down answers requests on open connections and ac
   socket.write(`${head('GET /api/v1/board')}\r\n`);
   await holder.query('commit');
   holder.release();
-  // The close() of a test server fails if the server sent an answer that the contract does not declare.
+  // The function close() of a test server fails if the server has sent an answer that the contract does not declare.
   await closed;
   await ended;
   expect([...received.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status)).toEqual(['200', '200']);

@@ -130,9 +130,9 @@ test("an MCP tool call ignores If-None-Match and counts against the token's rate
 });
 
 /**
- * The expected statuses of the list of ideas and of the idea, when a client reads both after a write. After the writes
- * that are not listed here, both reads get 200. An edited comment changes neither response, because neither contains
- * the text of a comment.
+ * The expected statuses when a client reads the list of ideas and the idea again after a write. After writes that are
+ * not listed here, both reads get 200. An edited comment changes neither response, because neither contains the text of
+ * a comment.
  */
 const statusesAfter: Partial<Record<OperationId, number[]>> = {
   createIdea: [200, 304],

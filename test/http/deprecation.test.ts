@@ -18,7 +18,7 @@ Object.assign(getBoard, {
   metadata: { ...metadata, deprecated: { since: '2026-11-01', sunset: '2027-11-01', link } },
   query: z.strictObject({ board: BoardParameter.board.meta({ deprecated: true }) }),
 });
-// Undoes the change of the contract, because other test files use the same contract.
+// Restores the contract, because other test files use the same contract.
 afterAll(() => Object.assign(getBoard, { metadata, query }));
 
 const server = await startServerForFile();

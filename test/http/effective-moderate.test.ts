@@ -34,7 +34,9 @@ const setRole = (role: string) =>
 
 const moderating = writes.filter(({ grant }) => grant === 'moderate');
 
-/** Sends a request for each kind of action with the token. Returns the HTTP status or the error key of each answer. */
+/**
+ * Sends a request for each kind of action with the token. Returns the HTTP status or the error key of each response.
+ */
 async function abilities() {
   const targets = await createTargets(server, world);
   const untouchedId = await insertIdea(server, world);
@@ -74,8 +76,8 @@ const everything = {
 };
 
 /**
- * The answers to a token with the moderate grant whose issuer is not a moderator. New ideas are pending, and requests
- * for pending ideas get not_found.
+ * The responses to a token that has the moderate grant, but whose issuer is not a moderator. New ideas are pending, and
+ * requests for pending ideas get not_found.
  */
 const asMember = {
   moderatorActions: ['token_issuer_not_moderator'],

@@ -13,7 +13,7 @@ const world = await createWorld(server);
 const ideaId = await insertIdea(server, world);
 const { token } = await issueToken(server, world, 'moderate');
 
-/** Fails unless the answer is the error with these details, in the form that the contract declares. */
+/** Fails unless the answer has the error with this key and these details, in the form that the contract declares. */
 function expectDetails<K extends keyof typeof errorDetails>(answer: Answer, key: K, details: object) {
   expect([answer.key, answer.body.error.details]).toEqual([key, details]);
   expect(errorDetails[key].strict().safeParse(details).error).toBeUndefined();

@@ -17,7 +17,7 @@ interface Scene {
   world: World;
   token: string;
   tokenId: number;
-  /** A cursor after all existing events of the board. */
+  /** A cursor that points after all existing events of the board. */
   now: string;
 }
 
@@ -40,7 +40,7 @@ const titlesOf = (page: { data: { event: { data: { idea: { title: string } } } }
 const slotsOf = async ({ tokenId }: Pick<Scene, 'tokenId'>) =>
   (await server.sql('select slot from event_waits where token_id = $1 order by slot', [tokenId])).map(one => one.slot);
 
-/** Resolves when the token has this number of waiting requests. */
+/** Resolves when exactly `count` requests of the token wait for events. */
 const awaitSlots = (scene: Scene, count: number) => expect.poll(() => slotsOf(scene)).toHaveLength(count);
 
 const listeners = () =>
@@ -119,7 +119,7 @@ describe('a request that waits for events', () => {
     );
     const waiting = wait(scene);
     await awaitSlots(scene, 1);
-    // Gives the server time to read the existing events and to start the wait for a new event.
+    // Gives the server time to read the existing events and to start waiting for a new event.
     await delay(300);
     await slow.query('commit');
     await slow.end();
@@ -147,8 +147,8 @@ describe('a request that waits for events', () => {
     const waiting = scenes.flatMap(scene => [wait(scene), wait(scene)]);
     for (const scene of scenes) await awaitSlots(scene, 2);
     expect(await listeners()).toHaveLength(1);
-    // The connection pool has 8 connections. If each waiting request held one of these connections, this request would
-    // hang.
+    // The connection pool has 8 connections, and more requests than that are waiting. If each waiting request held a
+    // connection, this request would hang.
     const { status } = await request(server, 'GET /api/v1/board', { token: scenes[0]?.token });
     expect(status).toBe(200);
     for (const scene of scenes) await create(scene, 'For two');
@@ -162,7 +162,7 @@ describe('the slots of a token for waiting requests', () => {
     const scene = await createScene();
     const answers = Promise.all([server, second, server, second, server, second].map(on => wait(scene, 55, on)));
     await awaitSlots(scene, 2);
-    // Gives the server time to answer the four refused requests before the new event ends the other waits.
+    // Gives the server time to answer the four refused requests before the new event ends the waiting requests.
     await delay(500);
     await create(scene, 'For those who wait');
     const refused = (await answers).filter(({ status }) => status === 429);
@@ -201,7 +201,7 @@ describe('the slots of a token for waiting requests', () => {
     const scene = await createScene();
     const waiting = wait(scene);
     await awaitSlots(scene, 1);
-    // Inserts the row of a waiting request whose server was killed. No server renews this row.
+    // Inserts the row of a waiting request whose server was killed. So no server renews this row.
     await server.sql(
       `insert into event_waits (account_id, token_id, slot, board_id, server_id, expires_at)
       select account_id, token_id, 2, board_id, gen_random_uuid(), now() + interval '4 seconds' from event_waits

@@ -42,16 +42,16 @@ async function charged(): Promise<number> {
 const isReplayed = (answer: Answer) => answer.headers.get('idempotency-replayed') === 'true';
 const storedKeys = () => server.sql('select path, key, status from idempotency_keys where token_id = $1', [tokenId]);
 
-/** Returns the text of an answer without the secret of a webhook, as a repeated request gets it. */
+/** Returns the text of an answer without the secret of a webhook. A repeated request gets its answer in this form. */
 const withoutSecret = ({ text }: Answer) => text.replace(/"secret":"whsec_[^"]+"/, '"secret":null');
 
-/** Returns a table that the operation changes. */
+/** Returns the name of a table that the operation changes. */
 function tableOf({ id }: { id: string }): string {
   if (id === 'testWebhook' || id === 'redeliverWebhookDelivery') return 'webhook_deliveries';
   return id.includes('Webhook') ? 'webhook_endpoints' : 'ideas';
 }
 
-/** Returns a valid request to the same path with a different body, or undefined if the operation has no body. */
+/** Returns a valid request with the same path and a different body, or undefined if the operation has no body. */
 function another(id: string, { line, json }: ArrangedRequest): ArrangedRequest | undefined {
   const otherBodies: Record<string, Record<string, unknown>> = {
     createIdea: { ...json, title: 'Another title' },
@@ -84,7 +84,7 @@ describe.each(posts)('a repeated $method $path', operation => {
     expect(await charged()).toBe(1);
   });
 
-  // Leaves out operations without a body: two requests to the same path without a body cannot differ.
+  // Leaves out operations without a body, because two requests with the same path and no body cannot differ.
   if (operation.hasBody) {
     test("a different request under a used Idempotency-Key is refused, changes nothing and counts against the token's rate limit", async () => {
       const sent = requestOf(operation, targets);
@@ -402,7 +402,7 @@ test('two tokens can use the same Idempotency-Key independently, even at the sam
     await holder.query('begin');
     await holder.query('select from boards where id = $1 for update', [world.boardId]);
     sent = [send(create, 'a-key'), send(create, 'a-key', other.token)];
-    // The two requests with different tokens run at the same time, and neither may get 409.
+    // The two requests use different tokens and run at the same time. Neither request may get 409.
     await expect.poll(() => server.sql(waiting), { timeout: 10_000 }).toHaveLength(2);
   } finally {
     await holder.query('rollback');
@@ -475,8 +475,8 @@ test('a request whose body arrives after another request with the same Idempoten
       token,
       body: JSON.stringify(create.json),
       headers: { 'content-type': 'application/json', 'idempotency-key': 'a-key' },
-      // The server counts the outer request against the rate limit before the body of this request arrives. Before the
-      // body arrives, the server also answers another request with the same Idempotency-Key.
+      // The server has counted this request against the rate limit before the body of the request arrives. The function
+      // below then sends another request with the same Idempotency-Key, and waits for its answer.
       beforeBody: async () => {
         await expect.poll(charged, { timeout: 10_000 }).toBe(1);
         first = await send(create, 'a-key');
@@ -485,8 +485,8 @@ test('a request whose body arrives after another request with the same Idempoten
   );
   expect([isReplayed(replay), replay.text]).toEqual([true, first?.text]);
   expect(await charged()).toBe(1);
-  // The server must lower the rate limit counter only after the commit. Before the commit, it would need a second
-  // connection.
+  // The server must lower the rate limit counter only after the commit. Before the commit, this statement would need a
+  // second database connection.
   const texts = statements.map(({ text }) => text);
   const refund = texts.findIndex(text => text.startsWith('update "rate_limits" set "count" = "count" - 1'));
   expect(refund).toBeGreaterThan(texts.lastIndexOf('commit'));

@@ -11,7 +11,7 @@ const missing = 999;
 let token: string;
 
 const server = await startServerForFile();
-// All ids have the same number of digits, so that answers with different ids have the same length.
+// All ids have the same number of digits. So two answers with different ids have the same length.
 for (const table of ['ideas', 'tags']) await server.sql(`alter table ${table} alter column id restart with 100`);
 const world = await createWorld(server);
 const { id: boardId, slug: boardSlug } = await createBoard(server, world.accountId);
@@ -19,13 +19,15 @@ const { id: boardId, slug: boardSlug } = await createBoard(server, world.account
 const sibling = { ...world, boardId, boardSlug };
 const stranger = await createWorld(server);
 const targets = await createTargets(server, world);
-/** The ideas and tags of another account, and of another board of the token's account. The token cannot reach them. */
+/**
+ * The ideas and tags of another account, and of another board of the token's account. The token has no access to them.
+ */
 const elsewhere: Record<string, Targets> = {
   'another account': await createTargets(server, stranger),
   'another board of the account': await createTargets(server, sibling),
 };
-// The ideas that the token must not see have a comment and a vote, so that the tests notice an answer that reveals
-// them.
+// The ideas that the token must not see get a comment and a vote. So an answer that reveals such an idea differs from
+// other answers.
 for (const [place, where] of [
   ['another account', stranger],
   ['another board of the account', sibling],
@@ -37,10 +39,13 @@ for (const [place, where] of [
 }
 ({ token } = await issueToken(server, world, 'moderate'));
 
-/** Response headers that may differ between two answers to the same request. */
+/** The response headers that may differ between two answers to the same request. */
 const changing = ['x-request-id', 'date', 'ratelimit', 'x-ratelimit-remaining', 'x-ratelimit-reset', 'keep-alive'];
 
-/** Returns the parts of an answer that a client can compare: the HTTP status, the headers in order, and the body. */
+/**
+ * Returns the parts of an answer that a client can compare: the HTTP status, the headers in the order of the answer,
+ * and the body.
+ */
 function comparable({ status, headers, text }: Answer) {
   return { status, headers: [...headers].filter(([name]) => !changing.includes(name)), text };
 }

@@ -7,8 +7,8 @@ import { startServer, type TestServer } from '../helpers/server.ts';
 
 const start = '2026-03-14T09:26:15.000Z';
 /**
- * The seconds from `start` until the rate limits reset. The read limit resets at the end of the minute, and the write
- * limit at the end of the hour.
+ * The number of seconds from `start` until a rate limit resets. The read limit resets at the end of the minute, and the
+ * write limit at the end of the hour.
  */
 const readReset = 45;
 const writeReset = 33 * 60 + 45;
@@ -36,7 +36,7 @@ beforeEach(async () => {
 });
 afterAll(() => server.close());
 
-/** Starts another server on the same database, by default with the same settings. */
+/** Starts another server on the same database. By default, it has the same settings. */
 async function startReplica(environment: Record<string, string> = {}): Promise<TestServer> {
   const replica = await startServer({
     clock,
@@ -262,7 +262,8 @@ describe('requests that count against the rate limit', () => {
     await setCount('apitoken:read', 119);
     for (let n = 0; n < 3; n++) expect((await read(server, { headers })).status).toBe(304);
     expect((await read()).status).toBe(200);
-    // The token has used up its rate limit. So even this request gets 429, although its answer would be 304.
+    // The token has used up its rate limit. So even this conditional request gets 429. Otherwise, the server would
+    // answer it with 304.
     expect((await read(server, { headers })).status).toBe(429);
   });
 
@@ -307,7 +308,7 @@ describe('requests that count against the rate limit', () => {
     expect(empty.status).toBe(200);
     expect(empty.body.buckets).toMatchObject({ 'apitoken:read': { remaining: 0 }, 'apitoken:write': { remaining: 0 } });
     expect(await countOf(`apitoken:read:${tokenId}`)).toBe(500);
-    // The requests of the previous minute do not count in the new minute.
+    // The requests of the previous minute do not count against the rate limit of the new minute.
     clock.set('2026-03-14T09:27:00.000Z');
     expect((await self()).body.buckets['apitoken:read']).toEqual(state('apitoken:read', 120, 60));
   });
@@ -341,7 +342,7 @@ describe('the rate limit of an IP address', () => {
     const refused = await request(strict, line);
     expect(refused.status).toBe(429);
     const isJson = refused.headers.get('content-type')?.startsWith('application/json');
-    // Of these paths, only /docs/ answers 429 with an HTML page. The other paths answer with JSON.
+    // Among the tested paths, only /docs/ answers 429 with an HTML page. The other paths answer with JSON.
     expect(isJson).toBe(line !== 'GET /docs/');
     if (isJson && !line.startsWith('HEAD')) expect(refused.key).toBe('rate_limited');
     expect(limitHeaders(refused)).toEqual({

@@ -9,9 +9,9 @@ const { started, routes } = await collectRoutes(() => startServer({ clock: testC
 const server = started;
 const allowed = new Map();
 for (const { url, method } of routes) {
-  // Skips `/`. The plugin of the documentation registers this path below /docs, so `/` is not its real path.
+  // Skips `/`. The documentation plugin registers this path below the prefix /docs, so the real path is not `/`.
   if (url === '/') continue;
-  // The operator's panel answers 404, so that nobody learns its paths. Its own tests check this.
+  // The operator's panel answers 404, so that nobody learns its paths. The panel's own tests check these answers.
   if (/^\/operator(\/|$)/.test(url)) continue;
   allowed.set(url, [...(allowed.get(url) ?? []), ...[method].flat()]);
 }
@@ -25,12 +25,13 @@ test('a request to an existing path with an unsupported HTTP method gets 405 and
   expect(allowed.size).toBeGreaterThan(50);
   for (const [url, own] of allowed) {
     const path = url.replace(/:\w+/g, '1').replace('*', 'x');
-    // The test sends every method to the paths of ideas. To stay fast, it sends only three methods to other paths.
+    // For the paths of ideas, the test sends every method. For other paths, it sends only three methods, so that it
+    // stays fast.
     const tried = url.startsWith('/api/v1/ideas') ? methods : ['PROPFIND', 'TRACE', 'LOCK'];
     for (const method of tried) {
       if (own.includes(method)) continue;
-      // For PATCH and DELETE, the router reads "similar" in this path as the id of an idea. So the endpoints of one
-      // idea answer.
+      // For PATCH and DELETE, the router reads "similar" in this path as the id of an idea. So the endpoints for a
+      // single idea handle these requests.
       if (url === '/api/v1/ideas/similar' && ['PATCH', 'DELETE'].includes(method)) continue;
       const answer = await rawRequest(server, method, path);
       expect([method, path, answer.status]).toEqual([method, path, 405]);

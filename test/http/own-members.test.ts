@@ -11,7 +11,10 @@ const ideaId = await insertIdea(server, world);
 
 const json = { 'content-type': 'application/json' };
 
-/** JSON fields with a name such as __proto__, alone or beside a field with a valid value, each with a description. */
+/**
+ * JSON fields with a special JavaScript name such as __proto__, alone or beside a field with a valid value. Each has a
+ * description.
+ */
 const members: [string, string][] = [
   ['__proto__', '"__proto__":{"value":"up","polluted":1}'],
   ['__proto__ in escapes', '"\\u005f_proto__":{"value":"up","polluted":1}'],

@@ -9,7 +9,7 @@ const clock = testClock('2026-03-14T09:00:00.000Z');
 const server = await startServerForFile({ clock, environment: { PLANS_WITHOUT_AGENT_API: 'starter' } });
 
 /**
- * A valid request and its data in the database. Each condition below changes the request or the data, to cause one
+ * A valid request and its data in the database. Each condition below changes the request or the data, and so causes one
  * error.
  */
 interface Scene {
@@ -54,8 +54,8 @@ async function exhaust(key: string, count: number, windowMs: number) {
 
 interface Condition {
   /**
-   * The position of the error in the order of the server's checks. Of two errors, the server reports the error with the
-   * lower rank.
+   * The position of the error in the order of the server's checks. If a request has two errors, the server reports the
+   * error with the lower rank.
    */
   rank: number;
   name: string;
@@ -64,7 +64,7 @@ interface Condition {
   hold(scene: Scene): unknown;
 }
 
-/** The conditions in the order of the server's checks. Two conditions with the same rank are not tested together. */
+/** The conditions, in the order of the server's checks. The tests never combine two conditions with the same rank. */
 const conditions: Condition[] = [
   {
     rank: 1,
@@ -236,7 +236,10 @@ const conditions: Condition[] = [
   },
 ];
 
-/** The names of the conditions that set the body of the request. No request can meet two of these conditions. */
+/**
+ * The names of the conditions that set the body of the request. A request has only one body, so the tests never combine
+ * two of these conditions.
+ */
 const ofTheBody = new Set([
   'the body is too large',
   'the body is not JSON',

@@ -16,7 +16,7 @@ const ideaId = await insertIdea(server, world);
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
-/** A request for every kind of answer, with the HTTP status of the answer. */
+/** One request for every kind of answer, with the expected HTTP status of the answer. */
 const everyKind: [string, number, { token?: boolean; json?: unknown; text?: string }][] = [
   ['GET /api/v1/board', 200, { token: true }],
   ['POST /api/v1/ideas', 201, { token: true, json: { title: 'A title', body: 'A body.' } }],
@@ -136,8 +136,8 @@ describe('an unsupported method', () => {
     const url = path.replace(':id', String(ideaId)).replace(':tagId', '1');
     for (const method of ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'QUERY']) {
       if (allowed.includes(method)) continue;
-      // For PATCH and DELETE, the router reads "similar" in this path as the id of an idea. So the endpoints of one
-      // idea answer.
+      // For PATCH and DELETE, the router reads "similar" in this path as the id of an idea. So the endpoints for a
+      // single idea handle these requests.
       if (path === '/api/v1/ideas/similar' && ['PATCH', 'DELETE'].includes(method)) continue;
       const answer = await rawRequest(server, method, url, { token });
       expect([method, answer.status]).toEqual([method, 405]);

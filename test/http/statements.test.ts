@@ -26,7 +26,10 @@ const isWriting = ({ text }: LoggedStatement) =>
     text.replaceAll(/for (no key )?update/gi, ''),
   );
 
-/** Returns the SQL statements of one request, by kind: authentication, transaction control, and all others (`work`). */
+/**
+ * Returns the SQL statements of one request in three groups: authentication, transaction control, and all other
+ * statements (`work`).
+ */
 async function statementsOf(line: string, json?: unknown, headers: Record<string, string> = {}) {
   const { result, statements } = await logStatements(() => request(server, line, { token, json, headers }));
   const work = statements.filter(one => !isControl(one) && !isAuthentication(one));
@@ -113,7 +116,8 @@ describe.each(reads.filter(({ id }) => id !== 'findSimilarIdeas'))('the operatio
     const { line } = requestOf(operation, targets);
     const queries =
       operation.id === 'listIdeas' ? ['', '?q=idea', '?sort=top&page=2', '?moderation_state=pending'] : [''];
-    // The first request that reads new events also assigns positions to these events, with two more statements.
+    // The first request that reads new events also assigns positions to these events, which takes two more statements.
+    // So this first request is not measured.
     if (operation.id === 'listEvents') await request(server, line, { token });
     for (const query of queries) {
       const log = await statementsOf(line + query);

@@ -32,7 +32,10 @@ const requestLines = (server: TestServer) => linesOf(server).filter(({ msg }) =>
 const json = 'Host: x\r\nContent-Type: application/json\r\n';
 const form = 'Host: x\r\nContent-Type: application/x-www-form-urlencoded\r\n';
 
-/** Unfinished requests, at least one for each parser of request bodies. The rest of each request never arrives. */
+/**
+ * Unfinished requests, at least one for each parser of request bodies. The client never sends the rest of such a
+ * request.
+ */
 const unfinished: [string, string][] = [
   ['a body of the tools', `POST /api/v1/mcp HTTP/1.1\r\n${json}Content-Length: 100\r\n\r\n{`],
   ['a chunked body of the tools', `POST /api/v1/mcp HTTP/1.1\r\n${json}Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n`],
@@ -48,7 +51,7 @@ describe('slow requests', () => {
     async (_, text) => {
       const server = await start({ REQUEST_TIMEOUT_MS: '300' });
       const answer = await exchangeRaw(server, text);
-      // Accepts other errors than 408, because a route may refuse the request before it reads the body.
+      // Accepts errors other than 408, because a route may refuse the request before it reads the body.
       if (answer.status !== 408) expect(answer.status).toBeGreaterThanOrEqual(400);
       else expect(answer.body).toEqual({ error: { key: 'request_timeout', message: errors.request_timeout.meaning } });
       await expect.poll(() => requestLines(server)).toHaveLength(1);
@@ -81,8 +84,8 @@ describe('slow requests', () => {
     const { send, closed } = await openConnection(server);
     await send('GET /health HTTP/1.1\r\nHost: x\r\n\r\n');
     await expect.poll(() => requestLines(server)).toHaveLength(1);
-    // Waits until the request timeout closes this second connection. If the timeout also applied to idle connections,
-    // it would have closed the first connection as well.
+    // Waits until the request timeout closes this second connection. A request timeout for idle connections would have
+    // closed the first connection as well.
     await exchangeRaw(server, 'GET /health HTTP/1.1\r\n');
     await send('GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
     expect((await closed).match(/HTTP\/1\.1 200 /g)).toHaveLength(2);
@@ -118,7 +121,7 @@ test('the server immediately closes each connection beyond the connection limit,
   const refused = await openConnection(server);
   expect(await refused.closed).toBe('');
   expect(await (await openConnection(server)).closed).toBe('');
-  // The server writes one log line for all refused connections of a minute.
+  // The server writes only one log line a minute for all connections that it has refused.
   expect(linesOf(server).filter(({ level }) => level === 40)).toMatchObject([{ maxConnections: 3 }]);
   open[0]?.socket.destroy();
   await expect
@@ -142,7 +145,7 @@ describe('aborted requests', () => {
       const reported: unknown[] = [];
       const reporter = { report: (error: unknown) => void reported.push(error), async close() {} };
       const metrics = buildMetrics();
-      // The clock of this server stands still, so that the rate limit window cannot end during the test.
+      // The clock of this server does not advance, so that the rate limit window cannot end during the test.
       const now = new Date();
       const clock = { now: () => now };
       const server = await startServerForTest({ on: db, dependencies: { reporter, metrics, clock } });
@@ -162,7 +165,7 @@ describe('aborted requests', () => {
       const charged = async () =>
         await db.sql(`select sum(count)::int as count from rate_limits where key like 'ip:%'`);
       await expect.poll(charged).toEqual([{ count: times }]);
-      // After the reset connection, the server must still answer other requests.
+      // After one connection was reset, the server must still answer requests on other connections.
       expect((await request(server, 'GET /health')).status).toBe(200);
     },
   );
@@ -238,7 +241,8 @@ describe('invalid HTTP', () => {
     const server = await start();
     const { send, closed } = await openConnection(server);
     await send('GET /health HTTP/1.1\r\nHost: x\r\n\r\nbroken');
-    // If the server sent a single answer with 400, the client would take it for the answer to its first request.
+    // If the server answered the invalid request with 400, the client would read this answer as the answer to its first
+    // request.
     expect((await closed).match(/^HTTP\/1\.1 \d+/)?.[0] ?? 'HTTP/1.1 200').toBe('HTTP/1.1 200');
   });
 

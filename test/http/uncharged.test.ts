@@ -20,7 +20,10 @@ afterAll(async () => {
   await server.close();
 });
 
-/** Locks the table of the rate limit counters until the test rolls back the transaction of `outside`. */
+/**
+ * Locks the table of the rate limit counters. The lock ends when the test rolls back the transaction of the connection
+ * `outside`.
+ */
 async function lockCounters() {
   await outside.query('begin');
   await outside.query('lock table rate_limits');
@@ -42,13 +45,14 @@ test('while the rate limit counters are locked, all IP addresses together get as
   const answers = await many(document);
   expect(answers.filter(({ status }) => status === 200)).toHaveLength(limit);
   for (const answer of answers.filter(({ status }) => status !== 200)) expectUnavailable(answer);
-  // While the table is locked, the server accepts only this number of requests a minute, for all paths together.
+  // While the table is locked, the server accepts only `limit` requests a minute, for all paths and IP addresses
+  // together.
   expectUnavailable(await ask('GET /no/such/path', '203.0.113.50'));
   clock.advance(60_000);
   const next = await many(n => ask('GET /no/such/path', `203.0.113.${n}`));
   expect(next.filter(({ status }) => status === 404)).toHaveLength(limit);
   await outside.query('rollback');
-  // With the table unlocked, the server again counts the requests of each IP address separately.
+  // The table is no longer locked, so the server again counts the requests of each IP address separately.
   for (let n = 0; n < limit; n++) expect((await ask('GET /api/v1/openapi.json', '198.51.100.1')).status).toBe(200);
   expect((await ask('GET /api/v1/openapi.json', '198.51.100.1')).status).toBe(429);
   expect((await ask('GET /api/v1/openapi.json', '198.51.100.2')).status).toBe(200);
@@ -73,8 +77,8 @@ test('/health and /ready answer as usual while the rate limit counters are locke
 test('a request without a token waits longer for a locked rate limit counter than a readiness probe does, and is counted after the lock ends', async () => {
   await lockCounters();
   const counted = ask('GET /api/v1/openapi.json', '203.0.113.77');
-  // The readiness probe gives up earlier than the other request. So the lock ends after the probe's answer, while the
-  // other request is still waiting.
+  // The readiness probe stops waiting for the lock earlier than the other request. So when the probe is answered, the
+  // other request still waits, and the test then ends the lock.
   await ask('GET /ready', '203.0.113.78');
   await outside.query('rollback');
   expect((await counted).status).toBe(200);

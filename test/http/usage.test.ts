@@ -27,7 +27,9 @@ const rowsOf = (tokenId: number) =>
     [tokenId],
   );
 
-/** Starts a server, sends requests to it and stops it. A stopping server writes its counts to the database. */
+/**
+ * Starts a server, sends requests to it and stops it. When a server stops, it writes its usage counts to the database.
+ */
 async function serve(work: (server: Awaited<ReturnType<typeof startServer>>) => Promise<unknown>) {
   const server = await startServer({ on: db, clock: { now: () => now } });
   try {

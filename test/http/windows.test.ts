@@ -14,7 +14,10 @@ const justBefore = (time: Date) => new Date(time.getTime() - 1);
 const clock = testClock(opening);
 let world: World;
 let ideaId: number;
-/** Tokens with different issuer roles and grants. The submission window and the voting window apply to all of them. */
+/**
+ * Tokens with different issuer roles and grants. The submission window and the voting window apply to all of these
+ * tokens.
+ */
 let tokens: Record<string, string>;
 
 const server = await startServerForFile({ clock });
@@ -150,8 +153,8 @@ test('a new idea or vote on a frozen board gets the error board_frozen even if t
 });
 
 /**
- * Sends every read request with every token. Returns the HTTP statuses and bodies without changing parts: without the
- * board, and without cursors of events.
+ * Sends every read request with every token. Returns the HTTP statuses and the bodies. Leaves out the board and the
+ * cursors of events, because they change.
  */
 async function readEverything(): Promise<[string, number, unknown][]> {
   const targets = {

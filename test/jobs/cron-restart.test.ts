@@ -11,7 +11,10 @@ import { waitingJobs } from '../helpers/jobs.ts';
 import { eventually } from '../helpers/webhooks.ts';
 
 const minuteMs = 60_000;
-/** A process gets this time to start on a busy machine, before its clock reaches the tested minute. */
+/**
+ * The time in milliseconds for a worker process to start, even on a busy machine. When this time has passed, the
+ * shifted clock of the process reaches the tested minute.
+ */
 const leadMs = 5_000;
 
 const shiftedClock = fileURLToPath(new URL('../helpers/shifted-clock.ts', import.meta.url));
@@ -33,7 +36,9 @@ test("two workers together run an extension's cron job once a minute, and if bot
     onTestFinished(() => child.kill());
     return child;
   };
-  /** Shifts a clock so that it reaches the given time after `leadMs`. Returns the shift in milliseconds. */
+  /**
+   * Shifts the clock of a process so that it reaches the time `at` after `leadMs`. Returns the shift in milliseconds.
+   */
   const setClock = async (clock: string, at: Date): Promise<number> => {
     const shiftMs = at.getTime() - (Date.now() + leadMs);
     await writeFile(join(directory, clock), String(shiftMs));
@@ -48,7 +53,8 @@ test("two workers together run an extension's cron job once a minute, and if bot
     return known?.last_execution ? new Date(known.last_execution).toISOString() : null;
   };
 
-  // For PostgreSQL, the tested minute is in the past, so the cron jobs of the minute run immediately.
+  // PostgreSQL's own clock is not shifted, so for PostgreSQL the tested minute is in the past. So the cron jobs of this
+  // minute run immediately.
   const minute = new Date(Math.floor(Date.now() / minuteMs) * minuteMs);
   const at = minute.toISOString();
   const [first, second, third] = [load('one', 20_000), load('one', 20_000), load('two', 0)];
@@ -57,7 +63,7 @@ test("two workers together run an extension's cron job once a minute, and if bot
   const shiftMs = await setClock('one', minute);
   await Promise.all([first.begin(), second.begin()]);
   await eventually(async () => expect(await ticks()).toEqual([{ at, what: 'began' }]));
-  // Waits for the heartbeat of the tested minute. The heartbeat at the start of a worker is earlier.
+  // Waits for the heartbeat of the tested minute. A worker also records a heartbeat when it starts, which is earlier.
   await eventually(async () => {
     const [heartbeat] = await db.sql<{ recorded_at: string }>(`select recorded_at from heartbeats`);
     expect(new Date(heartbeat?.recorded_at ?? 0).getTime()).toBeGreaterThanOrEqual(minute.getTime() - shiftMs);
@@ -65,8 +71,8 @@ test("two workers together run an extension's cron job once a minute, and if bot
   await Promise.all([first.kill(), second.kill()]);
   expect(await ticks()).toEqual([{ at, what: 'began' }]);
 
-  // The clock of the third worker shows the same minute as the clocks of the killed workers, like a slow clock after a
-  // restart.
+  // The clock of the third worker shows the same minute as the clocks of the killed workers did. So the third worker
+  // behaves like a restarted worker with a slow clock.
   await db.sql(`delete from graphile_worker._private_known_crontabs where identifier = 'heartbeat'`);
   await setClock('two', minute);
   await third.begin();
@@ -74,6 +80,6 @@ test("two workers together run an extension's cron job once a minute, and if bot
   await eventually(async () => expect(await lastExecution('heartbeat')).toBe(at));
   expect(await lastExecution('ext:ticker:tick')).toBe(at);
   expect((await waitingJobs(db)).map(({ task }) => task)).not.toContain('ext:ticker:tick');
-  // The third worker repeated only the job that was interrupted.
+  // The third worker repeated only the interrupted job.
   expect((await ticks()).map(({ what }) => what)).toEqual(['began', 'began', 'ended']);
 });

@@ -15,7 +15,10 @@ const accountId = world.accountId;
 const ideaId = await insertIdea(db, world);
 const tokenId = (await issueToken(db, world, 'read')).id;
 
-/** For each table, an SQL statement that inserts a row for each number. The rows expire at the SQL time `expiresAt`. */
+/**
+ * For each table, builds an SQL statement that inserts one row for each number. The rows expire at `expiresAt`, an SQL
+ * expression.
+ */
 const insert: Record<(typeof expiringTables)[number], (expiresAt: string) => string> = {
   rate_limits: expiresAt => `insert into rate_limits (key, window_started_at, expires_at, count)
     select 'ip:' || n, now(), ${expiresAt}, 1 from numbers`,
@@ -63,7 +66,7 @@ const count = async (table: string) => (await db.sql(`select from ${table}`)).le
 const clear = (stopping = new AbortController().signal) => clearExpired(db.database, stopping);
 
 describe('the clean-up of expired rows', () => {
-  /** Tables whose expired rows are kept, each with the reason. */
+  /** Tables whose expired rows the server keeps, each with the reason. */
   const kept: Record<string, string> = {
     api_tokens: 'an expired token stays in the list, and its votes still count',
   };

@@ -34,7 +34,7 @@ const countsOf = async (tokenId: number) => {
   return Object.fromEntries(rows.map(({ key, count }) => [key.replace(`:${tokenId}`, ''), count]));
 };
 
-/** Fails unless the answer is a JSON-RPC error with the error key of the API. */
+/** Fails unless the answer is a JSON-RPC error that contains the given error key of the API. */
 function expectRefusal(answer: Answer, status: number, key: string, code: number, id: string | null = null) {
   expect(answer).toMatchObject({ status, key, body: { jsonrpc: '2.0', id, error: { code, data: { key } } } });
   expect(answer.body.error.message).toMatch(/^[A-Z]/);
@@ -63,7 +63,7 @@ describe('a refused MCP request', () => {
       expect(wrong.headers.get('www-authenticate')).toBe(`${challenge}, error="invalid_token"`);
     }
     expectRefusal(await post({ json: list }), 401, 'unauthorized', -32_000, 'list-1');
-    // The REST API accepts no OAuth tokens, so its 401 has no WWW-Authenticate header.
+    // The REST API does not accept OAuth tokens. So its 401 response has no header WWW-Authenticate.
     expect((await request(server, 'GET /api/v1/board')).headers.get('www-authenticate')).toBeNull();
   });
 
@@ -158,9 +158,9 @@ describe('an invalid MCP message', () => {
     ['an array of messages', { json: [list, list] }, 400, 'invalid_message', -32_600],
     ['an empty array', { json: [] }, 400, 'invalid_message', -32_600],
     ['an object without JSON-RPC', { json: { method: 'tools/list' } }, 400, 'invalid_message', -32_600],
-    // With this body, the SDK would write an error for each value.
+    // Without the server's own check of this body, the SDK would write an error for each value.
     ['an object of very many values', sentWith(`[${'1,'.repeat(10_000)}1]`), 400, 'invalid_message', -32_600],
-    // With this body, the SDK would overflow the call stack.
+    // Without the server's own check of this body, the SDK would overflow the call stack.
     ['an object that is very deep', sentWith('['.repeat(5000) + ']'.repeat(5000)), 400, 'invalid_message', -32_600],
   ])('an MCP request whose body is %s is refused with a JSON-RPC error', async (_, sent, status, key, code) => {
     const { token, id } = await newToken();
@@ -320,8 +320,8 @@ describe('a failure of the server or the database', () => {
     const create = (title: string) =>
       callTool(server, { token, name: 'create_idea', args: { title, body: 'B' }, meta });
     await create('Charged once');
-    // A repeated call with the same idempotency key counts against the token's rate limit only just before the answer.
-    // The trigger makes this counting fail.
+    // A tool call with a used idempotency key counts against the token's rate limit only just before the answer. The
+    // trigger makes the update of the rate limit counter fail.
     await server.sql(`
       create function fail_charge() returns trigger language plpgsql as $$ begin raise 'no charge'; end $$;
       create trigger fail_charge before insert or update on rate_limits for each row

@@ -12,20 +12,20 @@ import { callTool } from './call-tool.ts';
 import { tools } from './cases.ts';
 
 /*
- * The maximum length of the text of a tool's answer. A language model has room for about 25,000 tokens of one answer,
- * which are 100,000 characters.
+ * The maximum length of the text in a tool's answer. A language model can usually read about 25,000 tokens of one
+ * answer. This is the size of 100,000 characters.
  */
 const maxCharacters = 100_000;
 
 /**
- * The character that needs the most space: JSON writes it as two characters. The API and the pages accept no character
- * that JSON writes as six (see the first test).
+ * A quotation mark needs the most space in JSON, because JSON writes it as two characters. JSON would write some other
+ * characters as six, but the API and the pages accept none of these (see the first test).
  */
 const quotes = (count: number) => '"'.repeat(count);
 
 let server: TestServer;
 let world: World;
-/** A token of an admin with the maximum number of boards. */
+/** A token for the maximum number of boards. Its issuer is an admin. */
 let token: string;
 let slug: string;
 let tagIds: number[];
@@ -36,10 +36,10 @@ let webhookId: number;
 let deliveryId: number;
 const webhookUrl = `https://hooks.example.com/${'x'.repeat(1_970)}`;
 
-/** Fills an account with the largest data that the API and the pages accept. */
+/** Fills an account with the largest amount of data that the API and the pages accept. */
 beforeAll(async () => {
   server = await startServer({ environment: { BASE_URL: `https://${'host.'.repeat(20)}example.com` } });
-  // Gives the new rows the longest ids that a JSON number can hold.
+  // New rows get the longest ids that a JSON number can hold exactly.
   for (const table of ['accounts', 'users', 'boards', 'ideas', 'tags', 'comments', 'api_tokens']) {
     await server.sql(`alter table ${table} alter column id restart with 9007199254000000`);
   }
@@ -96,8 +96,8 @@ beforeAll(async () => {
     }
     ideaIds.push(id);
   }
-  // Every idea except the first has the maximum number of tags. The tool add_idea_tag gives the first idea its last
-  // tag.
+  // Every idea except the first has the maximum number of tags. The first idea gets its last tag later, from the tool
+  // add_idea_tag.
   for (const id of ideaIds.slice(1)) {
     await rest(`POST /api/v1/ideas/${id}/tags`, { tag_id: tagIds[maxTagsOfIdea - 1] });
   }
@@ -132,7 +132,7 @@ async function rest(line: string, json: unknown, by = token) {
   return answer.body;
 }
 
-/** Returns the answer to a tool call and the number of characters in its text. */
+/** Calls a tool. Returns the answer and the number of characters in the answer's text. */
 async function call(name: string, args: Record<string, unknown>) {
   const isOnBoard = tools.some(({ metadata }) => metadata.tool.name === name && metadata.auth === 'board');
   const { body } = await callTool(server, { token, name, args: isOnBoard ? { ...args, board: slug } : args });
@@ -152,12 +152,15 @@ test('the API returns titles and bodies without control characters that take six
   }
 });
 
-/** A call of each tool with as few arguments as possible, and the minimum size of its answer with the largest data. */
+/**
+ * For each tool, the arguments of a call, and the minimum size of the answer with the largest data. The call has as few
+ * arguments as possible.
+ */
 const calls: Record<string, [least: number, args: () => Record<string, unknown>]> = {
   getBoard: [45_000, () => ({})],
   listIdeas: [50_000, () => ({})],
-  // In this test, no idea has a title with words, so the search finds no similar ideas. A result with five excerpts
-  // would be smaller than a list of ideas.
+  // No title in this test contains words, so the search finds no similar ideas. An answer with the maximum of five
+  // ideas would be smaller than the answer of listIdeas.
   findSimilarIdeas: [11, () => ({ title: 'Dark mode' })],
   getIdea: [22_000, () => ({ id: ideaIds[2] })],
   createIdea: [20_000, () => ({ title: quotes(200), body: quotes(10_000) })],
@@ -202,7 +205,8 @@ describe('the answer of a tool', () => {
     expect([idea.body.length, idea.body_truncated]).toEqual([10_000, false]);
   });
 
-  // The tool unmerge_idea undoes the merge of the previous tool, so the tests must run in this order.
+  // The tool unmerge_idea undoes the merge of the tool before it in the list. So the tests must run in the order of
+  // this list.
   test.each(tools.map(({ id, metadata }) => [metadata.tool.name, id] as const))(
     'the answer of the MCP tool %s has at most 100,000 characters, even with the largest data',
     async (name, id) => {

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 export interface BearerProxy {
   /** The URL of the proxy. */
   origin: string;
-  /** Sets the token and starts to forward requests. */
+  /** Sets the token and the server, and starts to forward requests to this server. */
   passTo(baseUrl: string, token: string): void;
   close(): Promise<void>;
 }

@@ -9,7 +9,7 @@ export function pathOf(path: string, params: Record<string, unknown>): string {
   return path.replace(/:(\w+)/g, (_, name: string) => String(params[name]));
 }
 
-/** Sends the input of a case as an HTTP request to the route of its operation. */
+/** Sends the input of a test case as an HTTP request to the operation's route. */
 export function sendRequest(
   server: TestServer,
   { operation: { route }, idempotencyKey }: Case,
@@ -26,13 +26,13 @@ export function sendRequest(
   });
 }
 
-/** Returns the input as tool arguments, with names in snake case. */
+/** Returns the input of an operation as the arguments of a tool, with names in snake case. */
 export function argumentsOf({ params, query, body }: Given): Record<string, unknown> {
   const named = Object.entries(params).map(([name, value]) => [name.replace('Id', '_id'), value]);
   return { ...Object.fromEntries(named), ...query, ...body };
 }
 
-/** Sends the input of a case as a tool call. */
+/** Sends the input of a test case as a tool call. */
 export function sendCall(
   server: TestServer,
   { operation, idempotencyKey }: Case,
@@ -49,10 +49,13 @@ export function sendCall(
   });
 }
 
-/** The error statuses that a tool call can return. For all other errors, the tool result has the status 200. */
+/**
+ * The HTTP statuses of the errors that a tool call answers with the same status. It answers all other errors with the
+ * status 200 and an error in the tool result.
+ */
 const toldByStatus: ReadonlySet<number> = new Set([401, 429, 500, 503]);
 
-/** Fails unless the answer to a tool call has the headers, the body and the error of the REST answer. */
+/** Fails unless the answer to a tool call has the same headers, body and error as the answer of the REST API. */
 export function expectSameAnswer(ofMcp: Answer, ofRest: Answer) {
   for (const name of [
     'retry-after',
@@ -81,16 +84,17 @@ export function expectSameAnswer(ofMcp: Answer, ofRest: Answer) {
   }
   expect(isError).toBe(true);
   expect(structuredContent).toBeUndefined();
-  // A tool call has the fields of the query and of the body as arguments, so the paths in the error differ.
+  // The arguments of a tool contain the fields of the query and of the body. So the paths in a tool's error begin with
+  // "arguments" in place of "query" or "body".
   const ofArguments = JSON.stringify(body).replace(/"path":\["(query|body)"/g, '"path":["arguments"');
   expect(withoutFields(masked(JSON.parse(content[0].text)))).toEqual(withoutFields(JSON.parse(ofArguments)));
-  // The second content element of the tool result is advice to the model.
+  // The second content element of the tool result advises the model how to continue.
   expect(content[1].text).toMatch(/^\w.{10,}\.$/);
 }
 
 /**
- * Removes the list of known fields from an issue. This list is longer for a tool, because a tool has the fields of the
- * query and of the body as arguments.
+ * Removes the list of known fields from an issue of an error. For a tool, this list is longer, because the arguments
+ * contain the fields of the query and of the body.
  */
 function withoutFields(body: unknown) {
   const { error } = body as { error: { issues?: { code: string; message: string; known?: string[] }[] } };
@@ -100,7 +104,10 @@ function withoutFields(body: unknown) {
   return { error: { ...error, issues } };
 }
 
-/** Masks times, UUIDs and secrets, because some times come from the database, and ids of events and secrets are random. */
+/**
+ * Masks times, UUIDs and secrets, because they differ between the two servers. Some times come from the database, and
+ * the ids of events and the secrets are random.
+ */
 export function masked(value: unknown): unknown {
   const text = JSON.stringify(value) ?? 'null';
   return JSON.parse(
@@ -108,12 +115,15 @@ export function masked(value: unknown): unknown {
       .replace(/\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(Z|\+00(:00)?)?/g, 'a time')
       .replace(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, 'an id')
       .replace(/whsec_[\w+/=]+/g, 'a secret')
-      // The encrypted secret of a webhook begins with the version of its format.
+      // The encrypted secret of a webhook begins with a version number, which is 1.
       .replace(/\\\\x01[0-9a-f]{50,}/g, 'an encrypted secret'),
   );
 }
 
-/** Returns all rows of all tables except the usage of tokens, which differs for tool calls, and all jobs. */
+/**
+ * Returns all jobs, and all rows of all tables except the usage of tokens. The usage differs between HTTP requests and
+ * tool calls.
+ */
 export async function dump({ sql }: TestServer): Promise<Record<string, unknown[]>> {
   const tables = await sql<{ name: string }>(
     `select table_name as name from information_schema.tables

@@ -2,8 +2,9 @@ import { request } from '../helpers/request.ts';
 import type { TestServer } from '../helpers/server.ts';
 
 /**
- * The forms of a tool call. The MCP protocol versions before 2026, and the version of 2026, each have a plain form and
- * an unusual form. The server itself answers the plain form, and the SDK answers the unusual form.
+ * The forms of a tool call. "legacy" stands for the MCP protocol versions before 2026, and "modern" for the version of
+ * 2026. Both exist in a plain and in an unusual form. The server itself answers the plain forms, and the SDK answers
+ * the unusual forms.
  */
 export const forms = ['modern', 'legacy', 'modern-unusual', 'legacy-unusual'] as const;
 export type Form = (typeof forms)[number];
@@ -17,14 +18,14 @@ export interface Call {
   headers?: Record<string, string>;
 }
 
-/** The `_meta` of every message with the MCP protocol version of 2026. */
+/** The field `_meta` of every message in the MCP protocol version of 2026. */
 export const envelope = {
   'io.modelcontextprotocol/protocolVersion': '2026-07-28',
   'io.modelcontextprotocol/clientInfo': { name: 'a-test', version: '1.0.0' },
   'io.modelcontextprotocol/clientCapabilities': {},
 };
 
-/** Returns the headers of a message with the MCP protocol version of 2026. */
+/** Returns the headers of a message in the MCP protocol version of 2026. */
 export function modernHeaders(method: string, name?: string): Record<string, string> {
   const headers = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': method };
   return name === undefined ? headers : { ...headers, 'mcp-name': name };

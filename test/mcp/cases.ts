@@ -21,29 +21,35 @@ export interface Given {
   body: Record<string, unknown>;
 }
 
-/** A call of an operation with its expected error, or undefined if the call succeeds. */
+/** One test case: a call of an operation. `key` is the key of the expected error, or undefined if the call succeeds. */
 export interface Case {
   operation: Operation;
   name: string;
   key: ErrorKey | undefined;
   grant: Grant;
-  /** Returns the SQL that prepares the call. */
+  /** Returns the SQL that prepares the database for the call. */
   sql(scene: Scene): string;
   given(targets: Targets): Given;
   idempotencyKey?: string;
-  /** Returns the input of an earlier call with the same idempotency key. */
+  /**
+   * If set, the test first sends another call with the same idempotency key. This function returns the input of that
+   * call.
+   */
   earlier?(targets: Targets): Given;
-  /** Whether another request with the same idempotency key is still running. */
+  /** Whether another request with the same idempotency key is still running when the test sends the call. */
   isKeyHeld?: boolean;
 }
 
-/** Every operation of the contract that is also a tool. */
+/** The operations of the contract that are also available as tools. */
 export const tools: Operation[] = Object.entries(operations as Record<string, Route>).flatMap(([id, route]) => {
   const metadata = route.metadata as RouteMetadata;
   return 'tool' in metadata ? { id, route, metadata } : [];
 });
 
-/** Errors that other tests in parity.test.ts cover: three errors of HTTP and two that every operation can have. */
+/**
+ * Errors that no case here has, because other tests in parity.test.ts cover them. Three are errors of HTTP, and every
+ * operation can have the other two.
+ */
 const ofNoCase: readonly string[] = [
   'malformed_json',
   'unsupported_media_type',
@@ -54,7 +60,7 @@ const ofNoCase: readonly string[] = [
 
 /**
  * Builds the cases of each tool: a successful call, a repeated call with an idempotency key, and a call for every error
- * of its route.
+ * of the route.
  */
 export function buildCases(): Case[] {
   return tools.flatMap(operation => {
@@ -110,7 +116,7 @@ function caseOf(operation: Operation, name: string, key: ErrorKey | undefined, c
   };
 }
 
-/** The inputs of operations that need more than the id of an idea. */
+/** The inputs of the operations that need more input than the id of an idea. */
 const inputs: Record<string, (targets: Targets) => Partial<Given>> = {
   listIdeas: ({ assignedTagId }) => ({
     query: {
@@ -161,15 +167,18 @@ const ofStatuses = (assignment: string) => ({
 const asQueue = (given: Given, operation: Operation): Given =>
   operation.id === 'listIdeas' ? { ...given, query: { moderation_state: 'pending' } } : given;
 
-/** The operations that need a higher grant for some query parameters, or for some of their values. */
+/** These operations need a higher grant for some query parameters, or for some values of a query parameter. */
 const byQuery = ['listIdeas', 'getIdea'];
 
-/** Makes another user the author of the idea. The same user is already the author of the comment. */
+/** Makes `otherUserId` the author of the idea. This user is already the author of the comment. */
 const byOther = ({ ideaId, otherUserId }: Scene) => `update ideas set author_id = ${otherUserId} where id = ${ideaId};`;
 const ifUpdatedLongAgo: Condition = {
   given: given => ({ ...given, body: { ...given.body, if_updated_at: '2020-01-01T00:00:00Z' } }),
 };
-/** Moderators may edit ideas outside the submission window. */
+/**
+ * The case of editIdea needs a token with only the grant write, because moderators may edit ideas outside the
+ * submission window.
+ */
 const asWriter: Condition = { grant: ({ id }) => (id === 'editIdea' ? 'write' : 'moderate') };
 
 const conditions: { [Key in ErrorKey]?: Condition } = {
@@ -289,7 +298,8 @@ const conditions: { [Key in ErrorKey]?: Condition } = {
     given: ({ params, query, body }, { ideaId, mergedId }) => ({
       params: { ...params, id: mergedId },
       query,
-      // The target is another idea, because a merge into the current target would change nothing.
+      // The target differs from the idea's current target, because another merge into the current target would change
+      // nothing.
       body: 'target_id' in body ? { target_id: ideaId } : body,
     }),
   },
@@ -302,7 +312,10 @@ const conditions: { [Key in ErrorKey]?: Condition } = {
   },
 };
 
-/** For each operation with a body: the fields that turn the usual test body into a second valid body. */
+/**
+ * For each operation with a body, returns fields that replace some fields of the usual test body. The result is a
+ * different, valid body.
+ */
 const otherBodies: Record<string, (targets: Targets) => Record<string, unknown>> = {
   createIdea: () => ({ title: 'Another title' }),
   voteIdea: () => ({ value: 'down' }),
@@ -314,13 +327,14 @@ const otherBodies: Record<string, (targets: Targets) => Record<string, unknown>>
 };
 
 /**
- * Whether an operation can never have the given error. Its route may still declare the error, because all routes of the
- * same kind declare the same errors.
+ * Whether an operation can never have the given error. The route of the operation may still declare the error, because
+ * all routes of one kind declare the same errors.
  */
 function isImpossible({ id, metadata }: Operation, key: string): boolean {
   if (key === 'insufficient_scope')
     return metadata.auth === 'board' && metadata.grant === 'read' && !byQuery.includes(id);
-  // An idempotency key belongs to one path. Two requests to the same path without a body are equal.
+  // An idempotency key applies to one path only. Two requests to the same path without a body are equal, so they cannot
+  // cause this error.
   if (key === 'idempotency_key_reused') return !(id in otherBodies);
   return key === 'rate_limited' && metadata.auth === 'token';
 }

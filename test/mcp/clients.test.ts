@@ -21,7 +21,7 @@ interface Result {
   isError?: boolean;
 }
 
-/** A connected client. Both versions of the SDK are wrapped in this interface. */
+/** A connected client. The tests use the clients of both SDK versions through this interface. */
 interface Connected {
   version: string | undefined;
   names: string[];
@@ -50,7 +50,7 @@ async function connectOld(token: string): Promise<Connected> {
   const transport = new OldTransport(url(), withToken(token));
   await client.connect(transport as Parameters<OldClient['connect']>[0]);
   expect(client.getInstructions()).toContain('whoami');
-  // After listing the tools, the client validates results with their schemas.
+  // After the client has listed the tools, it validates each tool result with the tool's output schema.
   const { tools } = await client.listTools();
   return {
     version: transport.protocolVersion,

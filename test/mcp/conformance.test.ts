@@ -24,8 +24,8 @@ afterAll(async () => {
 });
 
 /**
- * Runs the suite for an MCP protocol version. The run fails if a check fails unexpectedly, or if a check succeeds that
- * is listed as an expected failure.
+ * Runs the conformance suite for an MCP protocol version. The run fails if the outcome of a check differs from its
+ * expectation: an expected failure must fail, and every other check must succeed.
  */
 function conform(revision: string): Promise<{ isConforming: boolean; output: string }> {
   const expected = fileURLToPath(new URL(`expected-failures.${revision}.yaml`, import.meta.url));

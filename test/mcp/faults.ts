@@ -4,7 +4,7 @@ import { connect } from '../helpers/database.ts';
 import type { TestServer } from '../helpers/server.ts';
 import type { Operation } from './cases.ts';
 
-/** A failure that affects many operations: the SQL that causes the failure on both servers, and the expected error. */
+/** A failure that affects many operations: the SQL that causes this failure on both servers, and the expected error. */
 export interface Fault {
   what: string;
   key: ErrorKey;
@@ -14,10 +14,10 @@ export interface Fault {
 }
 
 const isOfBoard = ({ metadata }: Operation) => metadata.auth === 'board';
-/** Operations that read only the token and its rate limits. */
+/** Whether an operation reads only the token and its rate limits. */
 const isOfToken = ({ metadata }: Operation) => metadata.auth === 'token';
 
-/** Creates an SQL function that makes PostgreSQL end the connection during a statement. */
+/** SQL that creates a function. When a statement calls this function, PostgreSQL ends the statement's connection. */
 const dying = `
   create function die() returns boolean language plpgsql as $$
   begin
@@ -26,8 +26,8 @@ const dying = `
   end $$;`;
 
 /**
- * Hides four tables. Every operation on a board reads at least one of these tables. The check of the token, which comes
- * before the operation, reads none of them.
+ * Hides four tables by renaming them. Every operation on a board reads at least one of these tables. The check of the
+ * token, which comes first, reads none of them.
  */
 const tables = ['ideas', 'statuses', 'event_positions', 'webhook_endpoints'];
 const hidden = tables.map(name => `alter table ${name} rename to hidden_${name};`).join(' ');
@@ -78,7 +78,10 @@ export const faults: Fault[] = [
   },
 ];
 
-/** Repairs a fault over another connection. Waits until the server's pool has noticed that its connections ended. */
+/**
+ * Repairs a fault over a separate connection. Then waits until the server's pool has noticed which of its connections
+ * PostgreSQL has ended.
+ */
 export async function mend({ url, database }: TestServer, { mends }: Fault) {
   const outside = await connect(url);
   await outside.query(mends);

@@ -13,15 +13,15 @@ import { faults, mend } from './faults.ts';
 import { makeScene, type Scene, sceneOf } from './scenes.ts';
 
 /*
- * Compares two servers with equal databases. One gets HTTP requests, and the other gets the same input as tool calls.
- * After each step both must have the same answers, rows, rate limit counters and audit entries.
+ * Compares two servers with equal databases. One server gets HTTP requests, and the other gets the same input as tool
+ * calls. After each step, both servers must have the same answers, rows, rate limit counters and audit entries.
  */
 
 const clock = testClock('2026-03-14T09:00:00.000Z');
 const environment = { PLANS_WITHOUT_AGENT_API: 'starter' };
 
 const cases = buildCases();
-/** A successful case of each operation, each with its own data. The tests that use these cases change no data. */
+/** A successful case of each operation, each with its own data. Only tests that change no data use these cases. */
 const unchanging = buildSuccesses().map((one, n) => ({ one, scene: sceneOf(cases.length + n) }));
 
 let rest: TestServer;
@@ -139,7 +139,10 @@ describe.each<[key: 'malformed_json' | 'unsupported_media_type' | 'payload_too_l
   });
 });
 
-/** Runs a case at one server. Returns the answer, the rate limit counters, the new audit entries and the events. */
+/**
+ * Runs a test case on one server. Returns the answer, the rate limit counters, the new audit entries and the new
+ * events.
+ */
 async function perform(server: TestServer, one: Case, scene: Scene, send: (given: Given) => Promise<Answer>) {
   const { earlier, isKeyHeld, operation } = one;
   if (earlier) expect((await send(earlier(scene))).status).toBeLessThan(300);
@@ -158,7 +161,7 @@ async function perform(server: TestServer, one: Case, scene: Scene, send: (given
   };
 }
 
-/** Returns the rate limit counters of the tokens of some test cases. */
+/** Returns the rate limit counters of the tokens in some test cases. */
 function countsOf({ sql }: TestServer, scenes: { scene: Scene }[]) {
   const keys = scenes.flatMap(({ scene: { tokenId } }) => [`apitoken:read:${tokenId}`, `apitoken:write:${tokenId}`]);
   return sql<{ key: string; count: number }>('select key, count from rate_limits where key = any ($1) order by key', [
@@ -170,7 +173,7 @@ async function chargedOf(server: TestServer, scenes: { scene: Scene }[]): Promis
   return (await countsOf(server, scenes)).reduce((sum, { count }) => sum + count, 0);
 }
 
-/** Returns the audit entries after the first `told` lines of the audit log, without times and request ids. */
+/** Skips the first `told` lines of the audit log, and returns the other audit entries without times and request ids. */
 function auditAfter({ auditLines }: TestServer, told: number | undefined) {
   return readAudit(auditLines.slice(told)).map(({ time: _, request_id: __, ...line }) => line);
 }

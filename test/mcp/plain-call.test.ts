@@ -9,8 +9,8 @@ import { tools } from '../../server/mcp/tools.ts';
 import { envelope, modernHeaders } from './call-tool.ts';
 
 /*
- * Compares the answers that the server writes itself with the answers of the SDK. Each message differs in one detail
- * from a plain tool call.
+ * Compares the answers that the server writes itself with the answers that the SDK writes. Each message differs from a
+ * plain tool call in one detail.
  */
 
 const tool = tools.get('get_idea');
@@ -20,8 +20,8 @@ const prefix = 'io.modelcontextprotocol/';
 const client = { name: 'a', version: '1' };
 
 /**
- * Message ids as JSON text. JSON.parse changes some of these numbers, because they are too large or have several
- * notations.
+ * Message ids as JSON text. JSON.parse would change some of these numbers: some are too large, and some, such as 1e3,
+ * can be written in several ways.
  */
 const ids = ['0', '-0', '""', '-9007199254740991', '9007199254740993', '1.5', '1e3', '1e400', '"\\ud800"', '"\\u2028"'];
 const noIds = ['null', 'true', '{}', '[]'];
@@ -90,8 +90,8 @@ const call = (id: string, given: object) =>
   `{"jsonrpc":"2.0","id":${id},"method":"tools/call","params":${text({ name: 'get_idea', arguments: {}, ...given })}}`;
 
 /**
- * Returns the messages of one kind of MCP protocol version: before 2026, or of 2026. Their `_meta` begins with the
- * required fields.
+ * Returns the messages for one kind of MCP protocol version: before 2026, or of 2026. The `_meta` of each message
+ * begins with `start`, the required fields of this version.
  */
 function messagesOf(start: object): string[] {
   return [

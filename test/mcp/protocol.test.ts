@@ -54,7 +54,10 @@ const modern = (method: string, params: object = {}) => ({
   headers: modernHeaders(method),
 });
 
-/** Returns the fields of an operation in the OpenAPI document, in the order of the arguments of its tool. */
+/**
+ * Returns the fields of an operation that the OpenAPI document lists, in the same order as the arguments of the
+ * operation's tool.
+ */
 function documentedInput({ method, path }: Route) {
   const { parameters = [], requestBody } =
     document.paths[path.replace(/:(\w+)/g, '{$1}')]?.[method.toLowerCase()] ?? {};
@@ -92,7 +95,7 @@ describe('the MCP protocol versions of 2025', () => {
       const headers = { 'mcp-protocol-version': version };
       const initialized = await send(server, { ...legacy('notifications/initialized', {}, {}), headers });
       expect([initialized.status, initialized.text]).toEqual([202, '']);
-      // The protocol has no session, so another server can answer the next message.
+      // The protocol has no sessions, so another server can answer the client's next message.
       const called = await callTool(replica, {
         token,
         name: 'get_idea',
@@ -226,7 +229,8 @@ describe('the list of the tools', () => {
   });
 
   test('the list of MCP tools stays below a maximum size, both in bytes and in language model tokens', async () => {
-    // Each tool beyond the first 13 may add 1,200 bytes and 165 tokens. A token has about four characters.
+    // Each tool beyond the first 13 tools may add 1,200 bytes and 165 language model tokens. One such token has about
+    // four characters.
     const added = Math.max(0, tools.length - 13);
     for (const message of [legacy('tools/list'), modern('tools/list')]) {
       const { text, body } = await send(server, message);
@@ -260,7 +264,8 @@ describe('the list of the tools', () => {
       expect(tool.inputSchema).toMatchObject({ type: 'object', additionalProperties: false });
       if (tool.name !== 'whoami') expect(tool.inputSchema.properties.board.type).toBe('string');
       for (const [name, schema] of Object.entries<{ description?: string }>(tool.inputSchema.properties)) {
-        // The instructions explain ids, boards and pages once for all tools.
+        // The server's instructions explain the arguments for ids, boards and pages once for all tools. So these
+        // arguments need no description.
         const isExplained = [
           'id',
           'tag_id',
@@ -274,10 +279,11 @@ describe('the list of the tools', () => {
         ].includes(name);
         if (!isExplained) expect(schema.description ?? schema, `${tool.name} ${name}`).toMatch(/\w/);
       }
-      // Tools may return additional fields in later releases of v1.
+      // The output schema must not forbid additional fields, because later releases of v1 may add some.
       expect(tool.outputSchema.type).toBe('object');
       expect(JSON.stringify(tool.outputSchema)).not.toMatch(/additionalProperties|"description":"|"required":\[/);
-      // Validators do not know the format int64, and only the OpenAPI document uses examples.
+      // The list must not contain int64, which validators do not know as a format, and no examples, which only the
+      // OpenAPI document uses.
       expect(JSON.stringify(tool)).not.toMatch(/int64|"examples"|\$ref|9007199254740991/);
     }
   });
@@ -325,7 +331,7 @@ describe('a tool call', () => {
         for (const era of ['modern', 'legacy'] as const) {
           const plain = await callTool(server, { token, name, args, form: era });
           const unusual = await callTool(server, { token, name, args, form: `${era}-unusual` });
-          // Each call reduces the number of remaining requests in the answer.
+          // Replaces all numbers, because each call reduces the number of remaining requests in the next answer.
           const withoutCounts = (body: unknown) => JSON.parse(JSON.stringify(body).replace(/\d+/g, '0'));
           expect(withoutCounts(plain.body)).toEqual(withoutCounts(unusual.body));
           expect(plain.headers.get('content-type')).toBe(unusual.headers.get('content-type'));
@@ -366,7 +372,7 @@ describe('a tool call', () => {
         body: { error: { code: -32_602 } },
       });
     }
-    // A message without an id is a notification. The server does not run its tool call.
+    // A message without an id is a notification, so the server does not run the tool call in it.
     const vote = { name: 'vote_idea', arguments: { id: ideaId, value: 'down' } };
     expect((await send(server, legacy('tools/call', vote, {}))).status).toBe(202);
     const inEnvelope = { jsonrpc: '2.0', method: 'tools/call', params: { ...vote, _meta: envelope } };
@@ -393,7 +399,8 @@ describe('a tool call', () => {
     expect(await issuesOf('create_idea', { title: ' ', body: 7 })).toEqual(['arguments.title', 'arguments.body']);
     expect(await issuesOf('list_ideas', { page: 0, sort: 'best' })).toEqual(['arguments.sort', 'arguments.page']);
     expect(await issuesOf('get_board', { board: ['a', 'b'] })).toEqual(['arguments.board']);
-    // Models send null for omitted arguments. The error then describes the expected value of the argument.
+    // Some models send null for an argument that they want to omit. For such a value, the error describes the expected
+    // value of the argument.
     const withoutBoard = await callTool(server, { token, name: 'get_board', args: { board: null } });
     expect(withoutBoard.body.result.content[0].text).toContain('"Must be the slug of a board"');
     expect(await issuesOf('merge_ideas', { id: ideaId, target_id: 'x' })).toEqual(['arguments.target_id']);
@@ -401,7 +408,7 @@ describe('a tool call', () => {
       issuesOf('vote_idea', { id: ideaId, value: 'up' }, { 'idea-board/idempotency-key': value });
     expect(await key('a key')).toEqual(['_meta.idea-board/idempotency-key']);
     expect(await key(7)).toEqual(['_meta.idea-board/idempotency-key']);
-    // An invalid id gets not_found, as in the path of a request.
+    // An invalid id in a tool call gets not_found, like an invalid id in the path of an HTTP request.
     for (const id of ['x', '1e3', -1, 1.5, 2 ** 60, '9'.repeat(30_000)])
       expect(await issuesOf('get_idea', { id })).toBe('not_found');
   });

@@ -21,7 +21,10 @@ interface Result {
   isError?: boolean;
 }
 
-/** The paths of the fields with text by users, by the tool. Results of the other tools have no such fields. */
+/**
+ * For each tool, the paths of the result fields that contain text by users. The results of tools that are not listed
+ * have no such fields.
+ */
 const texts: Record<string, string[]> = {
   list_ideas: ['data[].title', 'data[].body', 'data[].author.name'],
   find_similar_ideas: ['data[].title', 'data[].body', 'data[].author.name'],

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Grant } from '../../contract/grants.ts';
 
-/** The data of one test case: an account with a board. The ids are the same on both servers. */
+/** The data of one test case: an account with a board. The ids are equal on the two servers that the test compares. */
 export interface Scene {
   accountId: number;
   issuerId: number;
@@ -28,7 +28,7 @@ export interface Scene {
 const secret = 'A'.repeat(43);
 const secretHash = createHash('sha256').update(secret).digest('hex');
 
-/** Returns the data of the n-th case. The ids in this data are far above the ids that the database assigns. */
+/** Returns the data of the nth test case. The ids in this data are far above the ids that the database assigns. */
 export function sceneOf(n: number): Scene {
   const base = 1_000_000 + n * 10;
   return {
@@ -54,7 +54,9 @@ export function sceneOf(n: number): Scene {
   };
 }
 
-/** Returns the SQL that creates the data of a case. The SQL of all cases can run as one statement. */
+/**
+ * Returns the SQL that creates the data of a test case. The SQL of all cases can be joined and run as one statement.
+ */
 export function makeScene(scene: Scene, grant: Grant): string {
   const { accountId, issuerId, otherUserId, boardId, boardSlug, otherBoardId, tokenId, ideaId, targetId, mergedId } =
     scene;

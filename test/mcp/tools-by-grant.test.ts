@@ -6,7 +6,10 @@ import { startServerForFile } from '../helpers/server.ts';
 import { callTool, envelope, modernHeaders } from './call-tool.ts';
 import { tools } from './cases.ts';
 
-/** The names of the tools whose operation needs this grant and no capability. whoami needs only a token. */
+/**
+ * Returns the names of the tools whose operation needs this grant and no capability. The tool whoami needs only a
+ * token, so it counts as a tool for the read grant.
+ */
 const toolsFor = (grant: Grant) =>
   tools
     .filter(({ metadata }) => (metadata.auth === 'board' ? metadata.grant : 'read') === grant)
@@ -22,7 +25,7 @@ const server = await startServerForFile();
 const world = await createWorld(server);
 const ideaId = await insertIdea(server, world);
 
-/** Sends tools/list with an MCP protocol version of 2025 or 2026. Returns the sorted names of the tools. */
+/** Sends tools/list, with an MCP protocol version of 2025 or of 2026. Returns the sorted names of the listed tools. */
 async function listed(token: string, { era = 'legacy', query = '' } = {}): Promise<string[]> {
   const isModern = era === 'modern';
   const { body } = await request(server, `POST /api/v1/mcp${query}`, {

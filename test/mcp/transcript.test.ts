@@ -5,8 +5,8 @@ import { createBoard, createTag, createWorld, insertIdea, issueToken } from '../
 import { startServerForFile } from '../helpers/server.ts';
 
 /*
- * Simulates a language model that knows only the list of tools and the answers. The file beside this test contains the
- * transcript of the session. `vitest -u` updates the file.
+ * Simulates a language model that knows only the list of tools and the answers of the tools. The file beside this test
+ * contains the transcript of the session. The command `vitest -u` updates the transcript.
  */
 
 const server = await startServerForFile({ clock: testClock('2026-03-14T09:00:10.000Z') });
@@ -27,7 +27,10 @@ interface Turn {
   fields: Fields;
 }
 
-/** A session of a model. It can call only tools in the list, and only with arguments in their input schemas. */
+/**
+ * Opens a session of a model. The model can call only tools in the list, and only with arguments that match the tool's
+ * input schema.
+ */
 async function openSession() {
   const client = new Client({ name: 'a-model', version: '1.0.0' });
   const address = new URL(`${server.baseUrl}/api/v1/mcp`);
@@ -47,7 +50,7 @@ async function openSession() {
   return { call, transcript, close: () => client.close() };
 }
 
-/** Replaces numbers and times, which differ from run to run. */
+/** Replaces numbers and times in the transcript, because they differ from run to run. */
 function withoutChance(transcript: string[]): string {
   return transcript
     .join('\n')

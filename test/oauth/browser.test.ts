@@ -65,7 +65,7 @@ describe.runIf(findChromium())('the OAuth pages in a browser', () => {
     const transport = await openConsent(page, memory);
     expect(await page.getByRole('heading', { level: 1 }).textContent()).toBe('Connect The official client?');
     expect([await violationsOf(page), await overflowOf(page)]).toEqual([[], 0]);
-    // If the person chooses no board, the consent page asks for one.
+    // The person has chosen no board, so the consent page asks for at least one board.
     await page.getByRole('button', { name: 'Connect' }).click();
     expect(await page.getByRole('alert').textContent()).toContain('at least one board');
     await page.setViewportSize({ width: wide?.width ?? 1280, height: 844 });
@@ -73,7 +73,7 @@ describe.runIf(findChromium())('the OAuth pages in a browser', () => {
     expect(await violationsOf(page)).toEqual([]);
     await page.getByLabel('Web app').selectOption('Write');
     await page.getByRole('button', { name: 'Connect' }).click();
-    // Only the consent form may redirect to another origin. The Content-Security-Policy of other pages forbids such a
+    // The consent form redirects to another origin. Only the Content-Security-Policy of the consent page allows this
     // redirect.
     await page.waitForURL(`${callback}**`);
     await transport.finishAuth(answers.at(-1)?.searchParams ?? new URLSearchParams());
@@ -110,7 +110,8 @@ describe.runIf(findChromium())('the OAuth pages in a browser', () => {
     expect(answers.at(-1)?.searchParams.get('error')).toBe('access_denied');
     await page.goto(`${server.baseUrl}/oauth/authorize?client_id=nobody`);
     expect([await violationsOf(page), await overflowOf(page)]).toEqual([[], 0]);
-    // Chromium logs only the HTTP statuses 400 and 422, and no violation of the Content-Security-Policy.
+    // Chromium has logged only responses with the HTTP statuses 400 and 422. It has logged no violation of the
+    // Content-Security-Policy.
     expect(complaints.filter(text => !/status of 4(00|22)/.test(text))).toEqual([]);
     await close();
   });

@@ -150,7 +150,7 @@ describe('an OAuth client that registers', () => {
 test('a network that exceeds the rate limit for registrations of OAuth clients does not affect other networks', async () => {
   const own = await startServerForTest({
     on: server,
-    // Uses a clock that stands still, so that the rate limit window of an hour does not end during the test.
+    // Uses a clock that does not advance, so that the rate limit window of an hour does not end during the test.
     clock: testClock(),
     environment: { BASE_URL: server.config.BASE_URL, RATE_LIMIT_OAUTH_CLIENT: '2', TRUST_PROXY: 'true' },
   });
@@ -199,7 +199,7 @@ describe('an OAuth client with a metadata document', () => {
     const tokens = await program.connect(visitor, { [world.boardId]: 'write' });
     expect((await callTool(server, tokens.access_token)).status).toBe(200);
     expect((await program.refresh(tokens.refresh_token)).status).toBe(200);
-    // The server caches the metadata document and does not fetch it for each request.
+    // The server has fetched the metadata document only once, because it caches the document.
     expect(documents.requestCount()).toBe(1);
   });
 

@@ -19,7 +19,7 @@ const world = await createWorld(server, { name: 'Web app' });
 const visitor = await signedIn(server, world.ownerId);
 const program = await Program.register(server);
 
-/** The longest possible host name. It begins like a trusted host name. */
+/** A host name of the maximum length. It begins like the name of a trusted host. */
 const longHost = `editor.example.${'a.'.repeat(113)}evil.example`;
 
 const tokensOf = (accountId: number) =>
@@ -146,7 +146,7 @@ describe('consent', () => {
       expect([answer.status, answer.html.includes(why)]).toEqual([422, true]);
       expect(answer.headers.get('content-security-policy')).toContain('http://127.0.0.1:33418');
     }
-    // After these refused forms, the person can still consent.
+    // After the server has refused these forms, the person can still consent.
     const fields = { ...levelFields({ [world.boardId]: 'read' }), decision: 'connect' };
     await finish(visitor, await visitor.submit(page, page, fields));
   });
@@ -168,7 +168,7 @@ describe('consent', () => {
     const fields = { ...levelFields({ [world.boardId]: 'read' }), decision: 'connect' };
     const { location } = await visitor.submit(page, page, fields);
     const { pathname } = new URL(location ?? '');
-    // This lock makes all tabs read the authorization request before the first tab deletes it.
+    // While the test holds this lock, every browser tab reads the authorization request, and no tab can delete it.
     const holder = await connect(server.url);
     await holder.query(`begin; select from oauth_records where model = 'Interaction' for update`);
     const tabs = Array.from({ length: 3 }, () => {
@@ -243,7 +243,7 @@ describe('the person who consents', () => {
         ...levelFields({ [world.boardId]: 'read' }),
       };
       expect((await other.post(page, fields)).status).toBe(403);
-      // The person can still refuse, because the OAuth client waits for an answer.
+      // The person can still press the button that refuses the consent, because the OAuth client waits for an answer.
       const refused = await other.post(page, { ...fields, decision: 'refuse' });
       expect((await finish(other, refused)).searchParams.get('error')).toBe('access_denied');
     },
@@ -307,11 +307,10 @@ describe('the person who consents', () => {
       ...levelFields({ [world.boardId]: 'read' }),
     };
     expect((await victim.post(page, fields)).status).toBe(404);
-    // After a second authorization request, the browser no longer has a valid cookie for the first authorization
-    // request.
+    // Since the second authorization request, the browser has had no valid cookie for the first authorization request.
     const later = await program.ask(visitor);
     expect([(await visitor.get(later)).status, (await visitor.get(page)).status]).toEqual([200, 404]);
-    // A forged cookie does not work, and another browser cannot complete the authorization request.
+    // A browser with a forged cookie cannot open the consent page of another browser.
     victim.cookies.set('idea_board_oauth_interaction', later.split('/').at(-1) ?? '');
     expect((await victim.get(later)).status).toBe(404);
     const answer = await visitor.submit(later, later, {

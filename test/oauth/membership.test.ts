@@ -30,7 +30,7 @@ interface Connected {
   tokenId: number;
 }
 
-/** Creates an admin of the account and connects an OAuth client as this admin. */
+/** Creates an admin of the account, who then connects an OAuth client. */
 async function connectAdmin(): Promise<Connected> {
   const userId = await createMember(server, world.accountId, 'admin');
   const visitor = await signedIn(server, userId);
@@ -48,7 +48,10 @@ const stateOf = async (tokenId: number) => {
   const tokens = await cli.json<{ id: number; state: string }[]>('token', 'list', '--account', slug);
   return tokens.find(({ id }) => id === tokenId)?.state;
 };
-/** Returns the audit entries that the server, and not the CLI, has written about this user or token. */
+/**
+ * Returns the audit entries about this user or token that the server has written. Leaves out the entries that the CLI
+ * has written.
+ */
 const toldOf = ({ userId, tokenId }: Connected) =>
   readAudit(server.auditLines)
     .filter(line => line.token_id === tokenId || line.user_id === userId)
@@ -155,7 +158,10 @@ test.each<[string, (one: Connected) => Promise<unknown>]>([
   expect(await outcomesOf(one)).toEqual([401, 'invalid_grant']);
 });
 
-/** Runs a change in a transaction and sends a token refresh before the commit. Returns the answer to the refresh. */
+/**
+ * Runs a change in a transaction, and sends a token refresh before the transaction commits. Returns the response to the
+ * token refresh.
+ */
 async function administerAtOnceWith(
   { tokens }: Connected,
   work: Parameters<typeof administerAtOnce>[1],

@@ -11,7 +11,7 @@ import { Remembering } from './remembering.ts';
 
 const identity = { name: 'a client', version: '1' };
 
-/** Two versions of the MCP SDK's client, with a common interface. */
+/** The clients of two versions of the MCP SDK, with a common interface. */
 export const versions = [
   {
     name: '2.4',
@@ -52,7 +52,8 @@ export async function connectClient(
 ): Promise<Remembering> {
   const memory = new Remembering(callback);
   const client = open(server, memory, { query });
-  // The client gets 401, discovers the OAuth server, registers, and then needs the consent of the person.
+  // The first connection attempt gets 401. The client then discovers the OAuth server, registers, and needs the consent
+  // of the person.
   await expect(client.connect()).rejects.toBeInstanceOf(Unauthorized);
   const { pathname = '', search = '' } = memory.sentTo ?? {};
   const { location } = await visitor.get(pathname + search);
@@ -69,8 +70,8 @@ export async function connectClient(
 
 /**
  * Sends requests. Delays each token refresh until the given number of calls have got 401 since the last reset. So all
- * these calls need the same refresh. Without the delay, version 1.32 of the SDK may lose a call: the SDK gives up if a
- * call gets 401 after another call has refreshed the token.
+ * these calls need the same refresh. Without the delay, version 1.32 of the SDK may lose a call. It gives up if a call
+ * gets 401 after another call has refreshed the token.
  */
 export class HeldRefreshes {
   #missing = 0;

@@ -34,7 +34,7 @@ test.each(versions)(
     const [token] = await server.sql<{ id: number }>('select max(id) as id from api_tokens');
     const path = `/admin/tokens/${token?.id}/revoke`;
     expect((await visitor.submit(path, path)).status).toBe(303);
-    // The client asks for consent again, because all its tokens are invalid.
+    // All tokens of the client are invalid, so the client asks for consent again.
     await expect(client.call('list_ideas', {})).rejects.toBeInstanceOf(version.Unauthorized);
     expect(memory.sentTo).toBeDefined();
     await client.close();

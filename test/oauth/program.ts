@@ -5,7 +5,10 @@ import type { Seen, Visitor } from '../admin/visitor.ts';
 import { type Answer, request } from '../helpers/request.ts';
 import type { TestServer } from '../helpers/server.ts';
 
-/** The redirect URI of the test's OAuth clients. No server listens there, because no test follows a redirect to it. */
+/**
+ * The redirect URI of the test's OAuth clients. No server listens at this URI, because no test follows a redirect to
+ * it.
+ */
 export const callback = 'http://127.0.0.1:33418/callback';
 
 export interface Tokens {
@@ -15,7 +18,10 @@ export interface Tokens {
 
 type Fields = Record<string, string | undefined>;
 
-/** An OAuth client with a method for each step of the authorization. Tests can override the valid fields of a step. */
+/**
+ * An OAuth client with a method for each step of the authorization. By default, each step sends valid fields, and tests
+ * can override them.
+ */
 export class Program {
   readonly server: TestServer;
   readonly clientId: string;
@@ -38,7 +44,7 @@ export class Program {
     return `${this.server.config.BASE_URL}/api/v1/mcp`;
   }
 
-  /** Returns the path and query of the authorization URL. Omits undefined fields. */
+  /** Returns the path and query of the authorization URL. Leaves out undefined fields. */
   authorizationPath(fields: Fields = {}): string {
     return `/oauth/authorize?${queryOf({
       client_id: this.clientId,
@@ -60,7 +66,7 @@ export class Program {
     return location ?? '';
   }
 
-  /** Submits the consent of a signed-in person. Returns the redirect URI with the authorization code. */
+  /** Submits the consent of a signed-in person. Returns the redirect URI, which contains the authorization code. */
   async consent(visitor: Visitor, levels: Record<number, Grant>, fields: Fields = {}): Promise<URL> {
     const page = await this.ask(visitor, fields);
     const answer = await visitor.submit(page, page, { ...levelFields(levels), decision: 'connect' });
@@ -107,7 +113,10 @@ export function levelFields(levels: Record<number, Grant>): Record<string, strin
   return Object.fromEntries(Object.entries(levels).map(([boardId, level]) => [`level_${boardId}`, level]));
 }
 
-/** Follows the redirect that answers the consent form. Returns the URL of the redirect to the OAuth client. */
+/**
+ * Follows the redirect in the response to the consent form. Returns the URL of the next redirect, which leads to the
+ * OAuth client.
+ */
 export async function finish(visitor: Visitor, answer: Seen): Promise<URL> {
   expect(answer.status, answer.html).toBe(303);
   const { pathname } = new URL(answer.location ?? '');
@@ -117,7 +126,7 @@ export async function finish(visitor: Visitor, answer: Seen): Promise<URL> {
   return new URL(back.location ?? '');
 }
 
-/** Calls a tool with the MCP protocol version that needs no handshake. */
+/** Calls a tool with a single request. A tool call needs no handshake. */
 export function callTool(
   server: Pick<TestServer, 'baseUrl'>,
   token: string | undefined,

@@ -36,7 +36,7 @@ async function refreshed(refreshToken: string): Promise<Tokens> {
   return answer.body;
 }
 
-/** Returns why the OAuth grant ended, as in the audit log, or undefined if no entry says that it ended. */
+/** Returns the reason in the audit entry about the end of the OAuth grant, or undefined if there is no such entry. */
 function endOf(tokenId: number) {
   const [line] = readAudit(server.auditLines).filter(
     ({ event, token_id }) => event === 'oauth.grant_ended' && token_id === tokenId,
@@ -60,7 +60,10 @@ async function expectEnded(tokenId: number, all: Tokens[]) {
   expect(row?.is_revoked).toBe(true);
 }
 
-/** Sends parallel token refreshes that all wait for the same lock of the grant. Returns their answers. */
+/**
+ * Sends parallel token refreshes, which all wait until the test releases the lock of the OAuth grant. Returns their
+ * responses.
+ */
 async function atTheSameInstant(tokenId: number, refreshTokens: string[]): Promise<Answer[]> {
   const holder = await connect(server.url);
   try {
@@ -137,7 +140,7 @@ test('if a refresh token is used three times before its new refresh tokens are u
     await refreshed(tokens.refresh_token),
   ];
   const children: Tokens[] = [];
-  // Each of these refresh tokens can be used again for 60 seconds after its own first use.
+  // Each of the three new refresh tokens can be used again for 60 seconds after its own first use.
   for (const { refresh_token } of [...siblings, ...siblings]) children.push(await refreshed(refresh_token));
   for (const { refresh_token } of children) await refreshed(refresh_token);
   for (const one of [...siblings, ...children]) expect(await statusOf(one)).toBe(200);
@@ -191,7 +194,7 @@ test('parallel use of a used refresh token and its replacement ends the OAuth gr
     const answers = await atTheSameInstant(tokenId, order === 0 ? sent : sent.reverse());
     const [ofParent, ofChild] = (order === 0 ? answers : answers.reverse()) as [Answer, Answer];
     if (ofParent.status === 200) {
-      // The server handled the older refresh token first, before the newer one was used.
+      // In this case, the server handled the older refresh token before the newer refresh token.
       expect(ofChild.status).toBe(200);
       for (const { body } of answers) expect(await statusOf(body)).toBe(200);
       expect(endOf(tokenId)).toBeUndefined();
@@ -283,8 +286,8 @@ test('the clean-up deletes an expired refresh token, and other tokens of the OAu
 
 test('the server retries a token refresh that conflicts with other transactions, and if all retries fail, the client can send it again', async () => {
   const tokens = await connectProgram();
-  // The first refresh gives up before the last conflict, and the second refresh succeeds. A database sequence counts
-  // the conflicts, because a rollback does not reset a sequence.
+  // The first 15 tries to refresh conflict. The first request gives up before the last conflict, and the second request
+  // succeeds. A database sequence counts the conflicts, because a rollback does not reset a sequence.
   await server.sql(`
     create sequence conflicts;
     create function lose() returns trigger language plpgsql as $$

@@ -1,7 +1,7 @@
 /** Stores the OAuth data of the MCP SDK's client. Both versions of the SDK accept this class as an OAuth provider. */
 export class Remembering {
   readonly redirectUrl: string;
-  /** The authorization URL that the SDK wants the person to open. */
+  /** The authorization URL that the SDK asks the client to open for the person. */
   sentTo: URL | undefined;
   #client: never | undefined;
   #tokens: { access_token: string; refresh_token?: string } | undefined;

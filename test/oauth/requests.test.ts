@@ -104,7 +104,7 @@ describe('the discovery of the OAuth endpoints', () => {
     const cookies = headers.getSetCookie();
     expect(cookies).toHaveLength(4);
     for (const cookie of cookies) expect(cookie).toMatch(/^__Secure-.*; samesite=lax; secure; httponly$/i);
-    // Each cookie is limited to one path.
+    // The browser sends each cookie only to one path.
     const page = headers.get('location') ?? '';
     const paths = cookies.map(cookie => /; path=([^;]*)/.exec(cookie)?.[1]);
     expect(new Set(paths)).toEqual(new Set([page, page.replace('/admin/connect/', '/oauth/authorize/')]));
@@ -181,7 +181,7 @@ describe('an authorization request', () => {
         expect([answer.status, answer.location]).toEqual([400, null]);
         expect(answer.html).toContain(`>Go back to <bdi>${host}</bdi></a>`);
         expect(answer.html).toContain(`<code>${error}: `);
-        // The link on the error page passes the error to the OAuth client.
+        // The error page has a link that leads to the OAuth client and passes the error to the client.
         const [, href = ''] = new RegExp(`href="(${uri.replace(/[?]/g, '\\?')}[^"]*)"`).exec(answer.html) ?? [];
         const { searchParams, hash } = new URL(href.replaceAll('&amp;', '&'));
         expect(searchParams.get('error') ?? new URLSearchParams(hash.slice(1)).get('error')).toBe(error);

@@ -80,7 +80,8 @@ describe('an access token', () => {
     expect(answer.headers.get('ratelimit')).toMatch(/^"apitoken:write";r=999999;/);
     const [counter] = await server.sql('select count from rate_limits where key = $1', [`apitoken:write:${tokenId}`]);
     expect(counter).toEqual({ count: 1 });
-    // All access tokens of one OAuth grant count as one voter.
+    // The vote with the new access token replaces the earlier vote, because all access tokens of one OAuth grant count
+    // as one voter.
     const { body: next } = await program.refresh(tokens.refresh_token);
     const again = await callTool(server, next.access_token, 'vote_idea', { id: ideaId, value: 'down' });
     expect(again.body.result.structuredContent).toMatchObject({ score: -1, up_count: 0, down_count: 1 });
@@ -106,7 +107,7 @@ test("parallel tool calls with a valid token count against this token's rate lim
     access.slice(4),
   ];
   const calls = bearers.flatMap(bearer => Array.from({ length: 6 }, () => bearer));
-  // Uses a clock that stands still, so that the rate limit window of a minute does not end during the test.
+  // Uses a clock that does not advance, so that the rate limit window of a minute does not end during the test.
   const own = await startServerForTest({
     on: server,
     clock: testClock(),
@@ -169,7 +170,7 @@ describe('an authorization code', () => {
     expect(answer.status).toBe(400);
     expect(answer.body.error).toMatch(/^invalid_(grant|target)$/);
     expect(answer.body.access_token).toBeUndefined();
-    // The code stays valid, and a correct request can still use it.
+    // The authorization code stays valid, so a correct request can still use it.
     expect((await program.redeem(code)).status).toBe(200);
   });
 
@@ -217,7 +218,8 @@ describe('an authorization code', () => {
       expect([answer.status, answer.body.error]).toEqual([400, 'invalid_grant']);
     }
     expect((await visitor.get(page)).status).toBe(404);
-    // The use of an expired code or refresh token does not count as reuse, so the OAuth grant stays valid.
+    // The use of an expired authorization code or refresh token does not count as reuse, so the OAuth grant stays
+    // valid.
     expect(await statusOf(tokens)).toBe(200);
   });
 
@@ -272,7 +274,7 @@ test("two servers on the same database accept each other's authorization codes a
   const goTo = (to: Visitor, from: Visitor) => {
     for (const [name, value] of from.cookies) to.cookies.set(name, value);
   };
-  // The requests go to the two servers in turn, as with a load balancer.
+  // The requests go alternately to the two servers, as with a load balancer.
   const page = await program.ask(visitor);
   goTo(atOther, visitor);
   const answer = await atOther.submit(page, page, { ...levelFields({ [world.boardId]: 'read' }), decision: 'connect' });

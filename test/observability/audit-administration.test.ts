@@ -107,7 +107,7 @@ beforeEach(async () => {
   server.auditLines.length = 0;
 });
 
-/** Runs a change in a transaction. Audit entries of the change go to the audit log of the test server. */
+/** Runs a change in a transaction. The audit log of the test server gets the audit entries of the change. */
 const administer = <T>(work: (admin: Administration) => Promise<T>, actor = { by: 'operator' as const }) =>
   server.database.transaction(transaction =>
     work(administrationIn(transaction, { audit: server.dependencies.audit, actor, now: new Date() })),
@@ -245,7 +245,10 @@ const onTag =
     };
   };
 
-/** Builds a change of an idea by a signed-in moderator. Changes with an API token have no audit entries. */
+/**
+ * Builds a change of an idea by a signed-in moderator. The server writes no audit entry for the same change with an API
+ * token.
+ */
 const onIdea =
   (
     change: (op: WriteOperation, ideaId: number, tagId: number) => Promise<unknown>,
@@ -755,13 +758,13 @@ describe.each(Object.entries(cases))('the audit entry %s', (event, arrange) => {
       expect(server.auditLines).toEqual([]);
       return fields;
     });
-    // A change may also write other entries, such as an entry for the owner of a new account.
+    // The server may write other audit entries for the same change, such as an entry for the owner of a new account.
     const lines = readAudit(server.auditLines).filter(line => line.event === event);
     expect(lines).toEqual([{ event, time: expect.any(String), by: 'operator', ...told }]);
     expect(server.auditLines.join('')).not.toMatch(/a-secret-path|ada@|key=|ib_|whsec_/);
 
     server.auditLines.length = 0;
-    // A second run of the same change is refused or changes nothing.
+    // If the same change runs again, the server refuses it, or it changes nothing.
     if (!once.has(event)) await administer(change).catch(() => {});
     expect(server.auditLines).toEqual([]);
   });

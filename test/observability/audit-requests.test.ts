@@ -18,7 +18,9 @@ beforeEach(async () => {
   server.auditLines.length = 0;
 });
 
-/** Starts a separate server. A shared audit log would deduplicate equal entries of different tests. */
+/**
+ * Starts a separate server, because an audit log counts equal entries of different tests as repetitions of one entry.
+ */
 const fresh = (options = {}) => startServerForTest({ on: server, ...options });
 
 const localClient = { ip: expect.stringMatching(/^127\.0\.0\.0\/24#[0-9a-f]{12}$/) };

@@ -10,10 +10,10 @@ import { logStatements } from '../helpers/statement-log.ts';
 
 const { text, value } = buildRedactor({ appKey: testAppKey });
 
-/** The redactor reads this number of characters of a text and removes the rest. */
+/** The redactor reads only this number of characters of a text, and removes the rest of the text. */
 const maxLength = 4_096;
 
-/** Counts the email addresses that the redactor hashes in a text. Hashing is most of the redactor's work. */
+/** Returns how many email addresses the redactor hashes in a text. Hashing takes most of the redactor's time. */
 function countHashes(given: string): number {
   let count = 0;
   maskAddresses(given, () => {
@@ -123,7 +123,10 @@ describe('the work of the redactor', () => {
   });
 });
 
-/** Secrets and email addresses. Each has a name, the text before it, and the part that the log must not contain. */
+/**
+ * Secrets and email addresses. Each row has a description, the text before the secret, and the part that the log must
+ * not contain.
+ */
 const hidden: [string, string, string][] = [
   ['an address', '/users/', 'grace.hopper@example.com'],
   ['an address in a query', 'email=', 'grace.hopper@example.com'],
@@ -148,7 +151,7 @@ const hidden: [string, string, string][] = [
 ];
 
 describe('a text that is cut in the middle of a secret or an address', () => {
-  /** Returns the words in a part of a secret or email address, without words of one or two characters. */
+  /** Returns the words in the first part of a secret or email address. Leaves out words of one or two characters. */
   const wordsOf = (half: string) => half.split(/[^A-Za-z0-9]+/).filter(word => word.length >= 3);
 
   test.each(hidden)(
@@ -157,8 +160,8 @@ describe('a text that is cut in the middle of a secret or an address', () => {
       for (let length = 1; length < secret.length; length++) {
         const half = secret.slice(0, length);
         const ways = [
-          // The texts to check: the redactor cuts the first text, the request log cuts the second text, and the third
-          // text is already cut.
+          // The redactor cuts the first text, the request log cuts the second text, and the third text is cut before it
+          // reaches the server.
           text(
             `${'- '.repeat((maxLength - before.length - length) >> 1).padStart(maxLength - before.length - length)}${before}${secret} and more`,
           ),

@@ -10,7 +10,7 @@ import { testAppKey } from '../helpers/server.ts';
 const masked = 'a***@e***.com#c7f22a2b3094';
 const secret = `ib_7_${'s'.repeat(43)}`;
 
-/** Runs work with a logger. Returns the lines that it logs. */
+/** Calls `work` with a logger. Returns the lines that the logger writes. */
 function linesOf(work: (logger: Logger) => void) {
   const lines: string[] = [];
   work(buildLogger({ ...loadConfig({}), APP_KEY: testAppKey }, { write: line => void lines.push(line) }));

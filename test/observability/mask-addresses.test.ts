@@ -7,7 +7,9 @@ import { testAppKey } from '../helpers/server.ts';
 
 const { text: mask } = buildRedactor({ appKey: testAppKey });
 
-/** Computes the hash of an email address, as the operator of the server does to find a person's log lines. */
+/**
+ * Computes the hash of an email address. An operator of the server does the same to find the log lines about a person.
+ */
 const hashOf = (address: string) =>
   createHmac('sha256', testAppKey).update(canonicalAddress(address)).digest('hex').slice(0, 12);
 
@@ -102,11 +104,14 @@ const foreignAddress = fc
   .tuple(fc.stringMatching(/^[\p{L}\p{M}\p{N}]{1,12}$/u), fc.stringMatching(/^[\p{L}\p{N}]{1,12}\.\p{L}{2,8}$/u))
   .map(([local, domain]) => `${local}@${domain}`);
 const address = fc.oneof(plainAddress, foreignAddress);
-/** Email addresses with an ambiguous hash. For example, a percent sign could look like an encoded character. */
+/**
+ * Email addresses with an ambiguous hash. For example, a percent sign in the address may or may not begin an encoded
+ * character.
+ */
 const oddAddress = fc
   .tuple(fc.stringMatching(/^[a-zA-Z0-9][a-zA-Z0-9%'*{}|]{0,8}$/), lastLabel)
   .map(([local, domain]) => `${local}@${domain}`);
-/** Text to put around an email address. It often looks like a part of an email address. */
+/** Text to put before and after an email address. This text often looks like a part of an email address. */
 const around = fc.oneof(
   fc.string({ maxLength: 12 }),
   fc.string({ unit: 'grapheme', maxLength: 6 }),
@@ -149,7 +154,8 @@ describe('email addresses in any text', () => {
   test('masking changes any text that contains an email address, even without spaces around the address', () => {
     fc.assert(
       fc.property(around, fc.oneof(address, oddAddress), around, (before, one, after) => {
-        // A letter next to an email address becomes part of the address, so the test looks for the whole text.
+        // A letter next to an email address becomes part of the address. So the test looks for the whole text, not only
+        // for the address.
         expect(mask(`${before}<${one}>${after}`)).not.toContain(`<${one}>`);
         expect(mask(before + one + after)).not.toContain(before + one + after);
       }),

@@ -18,7 +18,7 @@ interface Watched {
   server: TestServer;
   metrics: Metrics;
   url: string;
-  /** Fetches the metrics. Returns their values by name and labels. */
+  /** Fetches the metrics. Returns their values, keyed by the name and the labels of the metric. */
   scrape(): Promise<Map<string, number>>;
 }
 

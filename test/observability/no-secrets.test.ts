@@ -20,7 +20,8 @@ import { startProcess } from '../helpers/server-process.ts';
 import { eventually } from '../helpers/webhooks.ts';
 
 /*
- * These tests send unique secrets and email addresses to all inputs of a server, and then search its output for them.
+ * These tests send unique secrets and email addresses to all inputs of a server, and then search the server's output
+ * for them.
  */
 
 const db = await createTestDatabase();
@@ -31,10 +32,13 @@ afterAll(async () => {
   await rm(directory, { recursive: true, force: true });
 });
 
-/** The secrets and email addresses that no output may contain. The keys describe them. */
+/** The secrets and email addresses that no output may contain. Each key describes its value. */
 const markers = new Map<string, string>();
 
-/** Adds a secret to the markers and returns it. By default, it is unique and has characters that URLs encode. */
+/**
+ * Adds a secret to the markers and returns the secret. The default secret is unique, and contains a character that URLs
+ * encode.
+ */
 function secret(what: string, text = `${randomBytes(12).toString('hex')}X+z`): string {
   markers.set(what, text);
   return text;
@@ -53,8 +57,7 @@ function formsOf(marker: string): string[] {
     encodeURIComponent(marker),
     encodeURIComponent(encodeURIComponent(marker)),
   ];
-  // Searches only for the middle of the base64 text, because its two ends depend on the bytes before and after the
-  // marker.
+  // Leaves out both ends of the base64 text, because they depend on the bytes before and after the marker.
   for (const offset of [0, 1, 2]) {
     const whole = Buffer.concat([Buffer.alloc(offset), bytes]).toString('base64');
     forms.push(whole.slice(Math.ceil((offset * 4) / 3) + 1, -4));
@@ -103,7 +106,7 @@ test('the output and the audit log of a server contain no secret or email addres
   );
   onTestFinished(() => server.kill());
 
-  // The server stores and uses the following secrets of a token, a webhook and a chat channel.
+  // These secrets of a token, a webhook and a chat channel are stored in the database, and the server uses them.
   const { token } = await issueToken(db, world, 'moderate');
   secret('the token', token.replace(/^ib_\d+_/, ''));
   const receiver = await startReceiverForTest(410);
@@ -127,7 +130,7 @@ test('the output and the audit log of a server contain no secret or email addres
 
   await sendEverything(server, token, appKey);
 
-  // These jobs fail, because the mail server, the webhook and the chat are missing or the payload is invalid.
+  // These jobs fail: the mail server, the webhook or the chat channel is missing, or the payload is invalid.
   const notAnId = address('an address in the payload of a job');
   for (const task of ['deliver_webhooks', 'tell_people', 'mail_people', 'mail_notifications', 'post_to_chat']) {
     await db.sql(`select graphile_worker.add_job($1, $2::json)`, [
@@ -146,7 +149,7 @@ test('the output and the audit log of a server contain no secret or email addres
     );
     expect(server.output().split('a job failed').length).toBeGreaterThan(4);
   }, 20_000);
-  // Makes SQL statements with values from requests fail, with and without the ORM.
+  // Without these tables, SQL statements with values from requests fail. Some of these statements come from the ORM.
   await db.sql('drop table followers cascade');
   await db.sql('drop table idea_tags cascade');
   const title = secret('a title in a failing statement');
@@ -162,7 +165,7 @@ test('the output and the audit log of a server contain no secret or email addres
   const output = server.output();
   expect(output).toContain('an uncaught error ends the process');
   expect(output.split('a request failed').length).toBeGreaterThanOrEqual(3);
-  // The email addresses in the paths are masked.
+  // The server masks the email addresses in the paths.
   const { hash } = buildRedactor({ appKey });
   expect(output).toContain(maskAddresses(markers.get('an address in a path') ?? '', hash));
   expect(output).toContain('ib_7_[Redacted]');

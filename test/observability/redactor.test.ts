@@ -342,7 +342,7 @@ describe('the redaction of a database error', () => {
       expect(line).not.toContain(secret.slice(0, 22));
       expect(line).not.toContain('more');
       expect(line).not.toContain('99999999999');
-      // When a task fails, the worker logs a message in this form.
+      // When a job fails, the worker logs a message in this form.
       expect(text(`Failed task with error '${(error as Error).message}'`)).not.toContain(secret.slice(0, 22));
     }
   });

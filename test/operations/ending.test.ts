@@ -18,8 +18,8 @@ test('endProcess() keeps the exit status of its first call, and forces the exit 
   endProcess(1);
   endProcess(0);
   expect(process.exitCode).toBe(1);
-  // The process must not exit at once. An immediate exit can deadlock: it waits for a compiler thread, and this thread
-  // can wait for the main thread to collect garbage.
+  // The process must not exit at once, because an immediate exit can deadlock. The exit waits for a compiler thread,
+  // and this thread can wait until the main thread collects garbage.
   expect(exit).not.toHaveBeenCalled();
   vi.runAllTimers();
   expect(exit).toHaveBeenCalledWith();

@@ -11,8 +11,8 @@ import { createWorld, issueToken } from '../helpers/fixtures.ts';
 import { startOwnPostgres } from '../helpers/own-postgres.ts';
 
 /**
- * Follows the events of a board, and sometimes crashes. Counts how often each event came, and how often the program
- * crashed before it saved the cursor of an event.
+ * Follows the events of a board, and sometimes simulates a crash. Counts how often each event arrived, and how often a
+ * crash prevented the program from saving the cursor of an event.
  */
 async function follow(client: IdeaBoard, isOver: (seen: ReadonlyMap<string, number>) => boolean) {
   const seen = new Map<string, number>();
@@ -27,7 +27,7 @@ async function follow(client: IdeaBoard, isOver: (seen: ReadonlyMap<string, numb
       if (isOver(seen)) return { seen, unsaved };
       handled += 1;
       if (handled % 7 !== 0) continue;
-      // The simulated crash happens before the cursor of this event is saved, so the event must come again.
+      // The simulated crash happens before the program saves the cursor of this event, so the event must arrive again.
       unsaved.set(id, (unsaved.get(id) ?? 0) + 1);
       break;
     }
@@ -62,7 +62,7 @@ test('two clients that follow a board get every committed event once, even if a 
   await Promise.all([start(killed), start(staying), replacing?.isLoaded]);
   await balancer.waitForReady(2);
 
-  // The clients wait less than a real program, so that the test is fast.
+  // These clients wait for a shorter time before a retry than a real program, so that the test is fast.
   const clientOf = (token = '') => {
     const options = { baseUrl: balancer.url, token, maxRetries: 1_000, maxRetryDelayMs: 1_000 };
     const sleep = (milliseconds: number) => delay(Math.min(milliseconds, 50)).then(() => {});
@@ -74,7 +74,7 @@ test('two clients that follow a board get every committed event once, even if a 
   const writers = tokens.slice(2).map(async token => {
     const client = clientOf(token);
     for (let n = 0; isWriting; n++) {
-      // If PostgreSQL is down for too long, all retries of the request fail.
+      // If PostgreSQL is down for too long, the request and all its retries fail.
       await client.ideas.create({ title: `Idea ${n}`, body: 'Create me once.' }).catch((error: unknown) => {
         if (!isIdeaBoardError(error) || error.key === 'validation_failed') throw error;
       });
@@ -96,7 +96,7 @@ test('two clients that follow a board get every committed event once, even if a 
   onTestFinished(() => last.close());
   const committed = async () =>
     (await last.pool.query<{ id: string }>(`select id from events where type = 'idea.created'`)).rows;
-  // Followers that have got all events still wait. One more event ends their wait.
+  // Followers that have received all events still wait for more. One more event makes them end.
   expected = (await committed()).length + 1;
   await clientOf(tokens[2]).ideas.create({ title: 'The last idea', body: 'Then it is over.' });
 

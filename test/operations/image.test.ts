@@ -12,7 +12,7 @@ import { createTestDatabase } from '../helpers/database.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
-/** Returns the copied paths, the command and the health check of the Dockerfile. */
+/** Reads the Dockerfile. Returns the paths that it copies, its command and its health check. */
 async function readDockerfile() {
   const text = await readFile(join(root, 'Dockerfile'), 'utf8');
   const copies = [...text.matchAll(/^COPY (.+)$/gm)].flatMap(([, line = '']) => line.split(' ').slice(0, -1));
@@ -101,7 +101,7 @@ test('a server starts from the compile cache of its installation and does not pa
   };
   expect(await readsTypeScript('server/main.ts')).toBe('false');
   expect(await readsTypeScript('server/worker.ts')).toBe('false');
-  // A small module that is not in the cache shows that this test notices parsed TypeScript.
+  // This small module is not in the cache. It proves that the test notices when Node.js parses TypeScript.
   expect(await readsTypeScript('server/end-process.ts', { ...env, NODE_COMPILE_CACHE: join(cache, 'none') })).toBe(
     'true',
   );

@@ -14,14 +14,14 @@ import { startServer, startServerForTest, type TestServer } from '../helpers/ser
 import { eventually } from '../helpers/webhooks.ts';
 import { startTestWorker, startWorkerForTest } from '../helpers/worker.ts';
 
-// The timeouts are short, because the tests wait until they expire.
+// These timeouts are short, because many tests wait until a timeout expires.
 const timeoutMs = 800;
 const workerSettings = {
   LOG_LEVEL: 'warn',
   DATABASE_CONNECT_TIMEOUT_MS: String(timeoutMs),
   DATABASE_STATEMENT_TIMEOUT_MS: String(timeoutMs),
 };
-/** The time limit of a recovery. It allows for a busy machine. */
+/** The time limit for a recovery. It is long enough for a busy machine. */
 const recoveryMs = 20_000;
 const everyCheck = ['database', 'migrations', 'cron'];
 
@@ -77,7 +77,10 @@ async function expectNotReady(failed: string[]) {
   expect((await request(server, 'GET /health')).status).toBe(200);
 }
 
-/** Expects that the connection pool, the worker and cron work again, and that the failed requests changed nothing. */
+/**
+ * Expects that the connection pool, the worker and cron work again. Expects that the failed requests have changed
+ * nothing.
+ */
 async function expectRecovered() {
   await eventually(async () => expect((await request(server, 'GET /ready')).status).toBe(200), recoveryMs);
   const reads = await Promise.all(Array.from({ length: 8 }, () => read()));
@@ -92,7 +95,7 @@ async function expectRecovered() {
   await expectBeat(db);
 }
 
-/** Sets the times of all heartbeats to the past, then waits until the worker has recorded a new heartbeat. */
+/** Changes the times of all heartbeats to a past time. Then waits until the worker has recorded a new heartbeat. */
 async function expectBeat({ sql }: Pick<TestDatabase, 'sql'>) {
   await sql(`update heartbeats set recorded_at = now() - interval '1 day'`);
   await sql(`select graphile_worker.add_job('heartbeat')`);
@@ -122,7 +125,7 @@ test('the readiness probe answers within 2.5 seconds and requests get 503 while 
     expect(performance.now() - asked).toBeLessThan(2_500);
   });
   await expectAllUnavailable();
-  // New connections to PostgreSQL get no answer either.
+  // Sends requests again, because new connections to PostgreSQL get no answer either.
   await expectAllUnavailable();
   await postgres.resume();
   await expectRecovered();
@@ -155,8 +158,8 @@ test('the server answers 503 while other clients use all connections of PostgreS
     }
   };
   await takeAll();
-  // Ends the server's connections and opens other connections in their place. The test recognizes a connection by its
-  // name, and a connection gets its name only after authentication. So the test may need several rounds.
+  // Ends the server's connections and takes their places with other connections. The query finds a server connection by
+  // its name, which the connection gets only after authentication. So the test may need several rounds.
   await eventually(async () => {
     const { rowCount } = await first.query(
       `select pg_terminate_backend(pid) from pg_stat_activity where application_name like 'idea-board%'`,
@@ -196,7 +199,8 @@ describe('a read-only PostgreSQL', () => {
     for (let turn = 0; turn < 4; turn++) await expectAllUnavailable();
     await eventually(async () => expect((await backends()).filter(pid => before.includes(pid))).toEqual([]));
     await postgres.configure('default_transaction_read_only');
-    // Each PostgreSQL process applies the setting only when it handles the reload signal.
+    // Each PostgreSQL process applies the new setting only when it handles the reload signal. So the test repeats the
+    // reads.
     await eventually(async () => {
       const reads = await Promise.all(Array.from({ length: 8 }, () => read()));
       expect(reads.map(({ status }) => status)).toEqual(Array(8).fill(200));
@@ -243,8 +247,8 @@ test('a crash of PostgreSQL loses no acknowledged write, and a retry with the sa
   await writing;
   const kept = await db.sql<{ title: string }>(`select title from ideas where title like 'Idea % of %'`);
   expect(kept.map(({ title }) => title).sort()).toEqual(acknowledged.sort());
-  // The expected statuses are 201 (created), 503 (unavailable), and 409 if the first try with this key is still
-  // running.
+  // The expected statuses are 201 (created), 503 (unavailable) and 409. A retry gets 409 while the first try with the
+  // same idempotency key is still running.
   expect([...statuses].filter(status => ![201, 503, 409].includes(status))).toEqual([]);
   await expectRecovered();
 });
@@ -271,13 +275,13 @@ test("if a worker fetches a job and loses PostgreSQL's response, the worker fetc
   onTestFinished(() => proxy.close());
   const other = await startWorkerForTest({ ...db, url: proxy.url }, { environment: workerSettings });
   await expectBeat(db);
-  // The proxy loses a response to get_job, the statement that fetches a job.
+  // The proxy loses a response to get_job, the statement that fetches a job for the worker.
   let isLost = false;
   void proxy.loseAnswerTo('get_job').then(() => {
     isLost = true;
   });
-  // The proxy loses the response only to a fetch that begins later. A fetch that began earlier may take the job, so the
-  // test adds new jobs until a response is lost.
+  // The proxy loses the response only to a fetch that begins from now on. An earlier fetch may still take the next job.
+  // So the test adds new jobs until a response is lost.
   while (!isLost) await expectBeat(db);
   await eventually(() => expect(other.logLines.join('')).toContain('lost a connection'));
 });
@@ -311,7 +315,7 @@ test('a worker replaces a database connection on which PostgreSQL no longer answ
   await expectBeat(db);
   proxy.freezeConnections();
   await expectBeat(db);
-  // A worker must also be able to stop while its connections do not answer.
+  // A worker must also be able to stop while PostgreSQL does not answer on the worker's connections.
   proxy.freezeConnections();
   await stop();
 });

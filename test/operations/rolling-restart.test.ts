@@ -10,7 +10,9 @@ import { startProcess } from '../helpers/server-process.ts';
 import { addWebhook, eventually, verify } from '../helpers/webhooks.ts';
 
 const clients = 4;
-/** The pause of a client between two turns. It is longer while servers start, because their start needs the CPU. */
+/**
+ * The pause of a client between two turns. It is longer while servers start, because a starting server needs the CPU.
+ */
 const pauseMs = { whileStarting: 250, whileStopping: 25 };
 
 test('during a rolling restart of two servers under load, each request is answered, and no write is lost or repeated', async () => {
@@ -28,7 +30,8 @@ test('during a rolling restart of two servers under load, each request is answer
     DATABASE_URL: db.url,
     APP_KEY: testAppKey.toString('base64'),
     LOG_LEVEL: 'warn',
-    // Gives the balancer more time, because on a busy machine it may notice late that a server stops.
+    // On a busy machine, the balancer may notice late that a server stops. So a stopping server accepts requests for a
+    // longer time.
     SHUTDOWN_DELAY_MS: '2000',
     RATE_LIMIT_READ: '1000000',
     RATE_LIMIT_WRITE: '1000000',
@@ -51,7 +54,10 @@ test('during a rolling restart of two servers under load, each request is answer
   const titles: string[] = [];
   const load = Promise.all(Array.from({ length: clients }, (_, client) => send(client)));
 
-  /** Sends a read, a write and a vote. Waits for each response before the next request. Does not repeat any request. */
+  /**
+   * In each turn, sends a read, a write and a vote, and waits for each response before the next request. Never repeats
+   * a request.
+   */
   async function send(client: number) {
     const { token } = await issueToken(db, world, 'write');
     for (let turn = 0; !isOver; turn++) {
@@ -76,7 +82,7 @@ test('during a rolling restart of two servers under load, each request is answer
     }
   }
 
-  // A third server starts before the first one stops. The third server runs alone after the second one stops.
+  // A third server starts before the first server stops. After the second server stops, the third server runs alone.
   await start();
   await balancer.waitForReady(3);
   isStarting = false;
@@ -106,7 +112,7 @@ test('during a rolling restart of two servers under load, each request is answer
   }, 20_000);
 });
 
-/** Resolves when each client has received about 20 more responses. */
+/** Resolves when the clients have received about 20 more responses each. */
 async function waitForLoad(asked: string[]) {
   const wanted = asked.length + 20 * clients;
   while (asked.length < wanted) await delay(5);

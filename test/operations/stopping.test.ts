@@ -38,8 +38,8 @@ const log = (server: ServerProcess) =>
     .map(line => JSON.parse(line));
 
 /**
- * Sends a vote that waits until release() is called. The vote waits in a trigger, because a request waits for a lock
- * only for a second.
+ * Sends a vote that waits until the test calls release(). The vote waits in a trigger and not for a lock, because a
+ * request waits for a lock for only one second.
  */
 async function hold(server: ServerProcess): Promise<{ answer: Promise<Answer>; release(): Promise<void> }> {
   await db.sql(`
@@ -84,7 +84,8 @@ test('after SIGTERM a server immediately fails its readiness probe, still serves
   await expect.poll(async () => (await request(server, 'GET /ready')).status, { timeout: delayMs }).toBe(503);
   const ready = await request(server, 'GET /ready');
   expect(ready).toMatchObject({ status: 503, text: '{"ok":false}' });
-  // Because of this header, the client's next request uses a new connection, which can lead to another server.
+  // Because of this header, the client opens a new connection for its next request. The new connection can lead to
+  // another server.
   expect(ready.headers.get('connection')).toBe('close');
   expect((await request(server, 'GET /health')).status).toBe(200);
   const read = await request(server, `GET /api/v1/ideas/${ideaId}`, { token });
@@ -101,8 +102,8 @@ test('after SIGTERM a server immediately fails its readiness probe, still serves
   expect(await answer).toMatchObject({ status: 200, body: { up_count: 1 } });
   expect(await server.ended).toBe(0);
   expect(await db.sql('select up_count from ideas where id = $1', [ideaId])).toEqual([{ up_count: 1 }]);
-  // The readiness checks themselves succeeded, so the audit log has no entry about a failed check. The log of the
-  // server says that the server stops.
+  // The readiness checks themselves succeeded, so the audit log has no entry about a failed check. The server's log
+  // contains a message that the server is stopping.
   const recorded = log(server).filter(line => line.event === 'readiness.not_ready' && line.time > since);
   expect(recorded).toEqual([]);
   expect(log(server)).toContainEqual(expect.objectContaining({ msg: 'stopping', signal: 'SIGTERM' }));

@@ -13,7 +13,7 @@ import { loadServerQueries } from '../helpers/server-queries.ts';
 import { snapshot } from '../helpers/snapshot.ts';
 import { makeOperator, signInOperator } from './operators.ts';
 
-/** All HTTP methods whose requests have a path. CONNECT requests have none. */
+/** All HTTP methods except CONNECT, because a CONNECT request has no path. */
 const methods = METHODS.filter(method => method !== 'CONNECT');
 
 let routes: { method: string; path: string }[];
@@ -25,7 +25,7 @@ const operator = await signInOperator(server);
 const ofPanel = collected.routes.filter(({ url }) => /^\/operator(\/|$)/.test(url));
 const pathOf = (url: string) => url.replace(':id', String(url.includes('/users/') ? world.ownerId : world.accountId));
 routes = ofPanel.flatMap(({ method, url }) => [method].flat().map(one => ({ method: one, path: pathOf(url) })));
-/** The registered paths of the operator's panel, with the id of an account or a user in the place of `:id`. */
+/** The registered paths of the operator's panel. The id of an account or a user replaces `:id`. */
 const paths = [...new Set(routes.map(({ path }) => path))];
 beforeEach(() => {
   server.auditLines.length = 0;
@@ -161,7 +161,7 @@ describe('the flag of operators', () => {
     const naming = globSync('server/**/*.{ts,eta}').filter(file =>
       /isOperator:|isOperator =|is_operator:|is_operator =/.test(readFileSync(file, 'utf8')),
     );
-    // The entity declares the column is_operator. The other files copy a user's flag into the data of a page.
+    // The entity declares the column is_operator. The other two files only copy a user's flag into the data of a page.
     expect(naming.sort()).toEqual([
       'server/entities/user.ts',
       'server/operator/users/user-routes.ts',

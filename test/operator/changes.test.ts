@@ -54,7 +54,7 @@ function change(path: string, fields: Record<string, string> = {}) {
 const onAccount = (what: string) => `/operator/accounts/${world.accountId}/${what}`;
 const onUser = (what: string) => `/operator/users/${memberId}/${what}`;
 
-/** Returns the audit entries of changes. Fails unless each entry names the operator. */
+/** Returns the audit entries about changes of accounts and users. Fails unless each entry names the operator. */
 function changes() {
   return readAudit(server.auditLines)
     .filter(({ event }) => /^(account|user)\./.test(event))
@@ -238,7 +238,7 @@ describe('a refused change', () => {
 });
 
 describe('two changes at the same time', () => {
-  /** Opens all pages before it sends their forms at the same time. */
+  /** Opens the pages of all forms first, and then sends all forms at the same time. */
   async function changeAll(forms: [path: string, fields: Record<string, string>][]) {
     const pages = await Promise.all(forms.map(([path]) => operator.visitor.get(path)));
     return Promise.all(

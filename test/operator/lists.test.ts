@@ -20,7 +20,7 @@ async function cardsAt(path: string) {
     .map(card => card.textContent.replaceAll(/\s+/g, ' ').trim());
 }
 
-/** Follows the links to the next page. Returns the number of cards on each page, and the links in the cards. */
+/** Follows the links from page to page. Returns the number of cards on each page, and the links in the cards. */
 async function walk(path: string) {
   const sizes: number[] = [];
   const links: string[] = [];
@@ -211,7 +211,7 @@ describe('the webhooks of all accounts', () => {
 });
 
 describe('large installations', () => {
-  /** One account with many rows, many small accounts, and few webhooks with problems. */
+  /** SQL that creates one account with many rows, many small accounts, and a few webhooks with problems. */
   const manyRows = `
     insert into accounts (slug, name) select 'many-' || n, 'Many ' || n from generate_series(1, 8000) n;
     insert into users (email, canonical_email, name)
@@ -245,7 +245,7 @@ describe('large installations', () => {
     try {
       await client.query(manyRows);
       await client.query('vacuum analyze');
-      // With the cost settings of an SSD, PostgreSQL prefers an index even for tables of this size.
+      // With the cost settings for an SSD, PostgreSQL prefers an index even for tables as small as these.
       await client.query('set random_page_cost = 1.1');
       const readWhole: string[] = [];
       for (const path of [

@@ -91,7 +91,7 @@ describe('the address guard', () => {
   });
 });
 
-/** At these IP addresses, clouds offer metadata, credentials and agents to their virtual machines. */
+/** At these IP addresses, cloud providers offer metadata, credentials and agents to virtual machines. */
 const cloudAddresses: [cloud: string, address: string][] = [
   ['Azure, AWS, Google, Oracle, DigitalOcean, Hetzner and OpenStack', '169.254.169.254'],
   ['Azure', '168.63.129.16'],
@@ -110,7 +110,10 @@ const cloudAddresses: [cloud: string, address: string][] = [
   ['Scaleway, over IPv6', 'fd00:42::42'],
 ];
 
-/** Returns an IP address. For IPv4, also returns the IPv6 addresses that a network may translate to the IP address. */
+/**
+ * Returns the notations of an IP address: the address itself and, for IPv4, the IPv6 addresses that a network may
+ * translate to it.
+ */
 function notationsOf(address: string): string[] {
   if (address.includes(':')) return [address];
   const [a = 0, b = 0, c = 0, d = 0] = address.split('.').map(Number);
@@ -165,7 +168,10 @@ describe('cloud metadata addresses', () => {
 });
 
 describe('a connection of an outgoing request', () => {
-  /** Returns a DNS resolver that answers each query with the next list of addresses. */
+  /**
+   * Returns a DNS resolver. It answers the first query with the first list of addresses, the second query with the
+   * second list, and so on. It repeats the last list for all further queries.
+   */
   function answers(...lists: string[][]): ResolveName {
     let asked = 0;
     return (_hostname, _options, callback) => {

@@ -63,7 +63,7 @@ test('an outgoing request reads at most 64 KiB of an endless response and closes
   });
   expect(answer.body).toHaveLength(64 * 1024);
   await closed.promise;
-  // The receiver can send more than the 64 KiB that the request reads, because socket buffers store the rest.
+  // The receiver sends more than the 64 KiB that the request reads, because socket buffers hold further data.
   expect(sent).toBeLessThan(16 * 1024 * 1024);
 });
 

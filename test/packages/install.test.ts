@@ -15,7 +15,8 @@ const run = promisify(execFile);
 const names = ['@idea-board/client', '@idea-board/contract', '@idea-board/testing'];
 
 /**
- * The program of an outside developer. It uses each entry point of the packages together with the project's own Zod.
+ * The program of an outside developer. It uses each entry point of the packages, together with the Zod version of the
+ * developer's project.
  */
 const program = `
 import assert from 'node:assert/strict';
@@ -86,14 +87,17 @@ afterAll(async () => {
   await rm(dirname(cache), { recursive: true });
 });
 
-/** Returns the installed dependencies of openapi-diff. The server uses other versions of some of them. */
+/** Returns the installed dependencies of openapi-diff. For some of these packages, the server uses other versions. */
 function dependenciesOfOpenapiDiff(): string[] {
   const manifest = join(repository, 'scripts/openapi-diff/package.json');
   const { dependencies } = JSON.parse(readFileSync(manifest, 'utf8'));
   return Object.keys(dependencies).map(name => dirname(findPackageJSON(name, manifest) ?? ''));
 }
 
-/** Archives the files of an installed package. npm pack would give the same package, but take longer. */
+/**
+ * Makes an archive of the files of an installed package. The command npm pack would make the same archive, but take
+ * longer.
+ */
 async function archive(path: string, into: string): Promise<string> {
   await mkdir(into);
   await symlink(path, join(into, 'package'));
@@ -103,8 +107,8 @@ async function archive(path: string, into: string): Promise<string> {
 }
 
 /**
- * Installs packages in a project with npm on a version of Node. Every conflict of peer dependencies and every package
- * that does not support the version of Node is an error.
+ * Installs packages in a project with the npm of a Node version. Fails if peer dependencies conflict, or if a package
+ * does not support this Node version.
  */
 async function install({ directory }: FreshProject, node: string, ...packages: string[]) {
   const npm = realpathSync(
@@ -126,7 +130,7 @@ async function install({ directory }: FreshProject, node: string, ...packages: s
   await run(node, [npm, 'install', ...flags, ...packages], { cwd: directory });
 }
 
-/** Returns the errors of a strict TypeScript program. */
+/** Compiles a TypeScript program in strict mode. Returns the errors of the compiler. */
 async function compile({ directory }: FreshProject, file: string): Promise<string> {
   const compiler = join(repository, 'node_modules/typescript/bin/tsc');
   const flags = ['--strict', '--exactOptionalPropertyTypes', '--skipLibCheck', '--noEmit', '--module', 'nodenext'];
@@ -144,8 +148,8 @@ function isFile(path: string): boolean {
 }
 
 const nodes = findRuntimes().filter(({ name }) => name.startsWith('Node'));
-// Only the project on the first version of Node compiles its code, because the version of Node makes no difference to
-// the compiler.
+// Only the project on the first Node version also compiles its code, because the compiler behaves the same on every
+// Node version.
 const cases = nodes.map((node, n) => ({
   ...node,
   checks: n === 0 ? 'install, compile in strict TypeScript' : 'install',
@@ -162,7 +166,7 @@ describe.each(cases)('the project of an outside developer on $name', ({ command,
 
   afterAll(() => project.remove());
 
-  // The second test upgrades Zod and ts-rest in the project that the first test has created.
+  // The second test upgrades Zod and ts-rest in the project of the first test.
   test.each([
     [3, '3.52'],
     [4, '3.53.0-rc.1'],

@@ -26,7 +26,7 @@ export async function startRegistry(tarballs: readonly string[]): Promise<Regist
   await once(server, 'listening');
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
 
-  /** The documents of the registry by package name. */
+  /** The documents that the registry serves, keyed by the name of the package. */
   const packages = new Map<
     string,
     { name: string; 'dist-tags': { latest: string }; versions: Record<string, object> }

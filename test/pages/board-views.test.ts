@@ -212,7 +212,7 @@ describe('the roadmap', () => {
 describe('the feed', () => {
   const namespaces = { a: 'http://www.w3.org/2005/Atom' };
 
-  /** Parses a feed with a strict XML parser, which throws an error for invalid XML. */
+  /** Parses a feed with a strict XML parser. The parser throws an error if the XML is invalid. */
   async function readFeed() {
     const { status, text, headers } = await get(`${boardPath()}/feed.atom`);
     using document = XmlDocument.fromString(text, { option: ParseOption.XML_PARSE_PEDANTIC });

@@ -79,19 +79,19 @@ test('the public pages have no accessibility violations and no layout shifts, at
   await close();
 });
 
-/** Runs in the browser before a page loads. Records how far parts of the page move while it loads. */
+/** Code that the browser runs before a page loads. It records how far parts of the page move while the page loads. */
 const recordShifts = `
   globalThis.shifts = [];
   new PerformanceObserver(list => shifts.push(...list.getEntries().map(entry => entry.value)))
     .observe({ type: 'layout-shift', buffered: true });`;
 
-/** Runs in the browser. Waits for two frames, because the browser reports a shift one frame later. */
+/** Code that the browser runs. It waits for two frames, because the browser reports a shift one frame later. */
 const readShifts = `new Promise(resolve => requestAnimationFrame(() => requestAnimationFrame(() => resolve(shifts))))`;
 
 /**
- * Returns a function that opens a page, alternately in English and German. The function fails if parts of the page move
- * while it loads. It also fails if the page has accessibility violations or is wider than the screen. It checks two
- * widths and both color schemes.
+ * Returns a function that opens a page, alternately in English and German, and checks it in two widths and both color
+ * schemes. The function fails if parts of the page move while the page loads. It also fails if the page has
+ * accessibility violations or is wider than the screen.
  */
 async function pageChecker(page: Page) {
   const [narrow, wide] = screens as [Screen, Screen];
@@ -106,15 +106,15 @@ async function pageChecker(page: Page) {
     expect(await page.locator('html').getAttribute('lang')).toBe(language);
     await checker.show(await page.content());
     expect([path, await checker.violations(), await checker.overflow()]).toEqual([path, [], 0]);
-    // Checks only the layout with another width, and only the colors with another color scheme. Nothing else can
-    // change.
+    // The second check uses the other width and the other color scheme. The width changes only the layout, and the
+    // color scheme changes only the colors. So no other checks are repeated.
     await checker.turn(wide);
     expect([path, await checker.violations({ ofColors: true }), await checker.overflow()]).toEqual([path, [], 0]);
     await checker.turn(narrow);
   };
 }
 
-/** Opens a browser window with a session of a person. */
+/** Opens a browser window with a session of the user. */
 async function openSignedIn(userId: number, options: BrowserContextOptions = {}) {
   const { cookies } = await signedIn(server, userId);
   const window = await openPage(browser as Browser, screens[0] as Screen, { reducedMotion: 'reduce', ...options });
@@ -145,7 +145,7 @@ test("the board's pages for members and moderators have no accessibility violati
     ...['edit', 'delete'].flatMap(verb => [
       `/ideas/${id}/comments/${comment.id}/${verb}`,
       `/ideas/${id}/${verb}`,
-      // Only the idea of somebody else has the field for a reason.
+      // The form has a field for a reason only if the idea belongs to another user.
       `/ideas/${ofMember}/${verb}`,
     ]),
   ];
@@ -226,8 +226,8 @@ test('a member can vote without a page load, see similar ideas while typing a ti
     { down_count: 0 },
   ]);
 
-  // Without a session, the server refuses the vote. The script then lets the browser send the form, which leads to the
-  // sign-in page.
+  // Without a session, the server refuses the vote that the script sends. The script then lets the browser send the
+  // form, which leads to the sign-in page.
   await page.context().clearCookies();
   await page.getByRole('button', { name: /^Vote for/ }).press('Enter');
   await page.waitForURL(/sign-in/);
@@ -306,7 +306,8 @@ test('a moderator can comment, edit, delete, follow, reply officially, merge and
 });
 
 /**
- * Starts a website that does not belong to the server. Its only page has this body. Returns the origin of the website.
+ * Starts a website that is not part of the server. Its only page has the body that `bodyOf` returns. Returns the origin
+ * of the website.
  */
 async function startWebsite(bodyOf: () => Promise<string>): Promise<string> {
   const website = createServer(makeCertificate(), async (_request, response) => {
@@ -398,7 +399,7 @@ test('a reader without JavaScript can filter and search the ideas, go to the nex
   const query = () => Object.fromEntries(new URL(page.url()).searchParams);
   await expect.poll(query).toEqual({ q: 'dark', status_key: 'planned', sort: 'top' });
   await page.getByRole('link', { name: 'Dark mode' }).click();
-  // A click returns when the next page begins to load, so each check repeats until the page is complete.
+  // click() resolves as soon as the next page begins to load. So each check repeats until the page is complete.
   await expect.poll(() => page.getByRole('listitem').filter({ hasText: 'Comment' }).count()).toBe(20);
   await page.getByRole('link', { name: 'More comments' }).click();
   await expect.poll(() => page.getByText('Comment 25').count()).toBe(1);

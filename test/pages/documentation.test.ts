@@ -19,13 +19,13 @@ afterAll(async () => {
   await server.close();
 });
 
-/** Returns the path of the script that draws the API reference. */
+/** Returns the path of the script that builds the API reference in the page. */
 async function scriptPath(): Promise<string> {
   const { text } = await request(server, 'GET /docs/');
   return /<link rel="preload" as="script" href="([^"]+)">/.exec(text)?.[1] ?? '';
 }
 
-/** Opens the API reference and waits until it has replaced the overview. */
+/** Opens the API reference. Waits until the script has replaced the overview with the reference. */
 async function openReference(page: Page, { baseUrl = server.baseUrl, hash = '' } = {}) {
   await page.goto(`${baseUrl}/docs/${hash}`);
   await page.locator('#overview').waitFor({ state: 'detached' });
@@ -129,9 +129,11 @@ test('the API reference works in a browser and can call the Agent API but not op
     expect(await statusOf('/api/v1/board', { authorization: `Bearer ${token}` })).toBe(200);
     expect(await statusOf('/admin')).toBe('blocked');
     expect(await statusOf('/oauth/token')).toBe('blocked');
-    // The page must not open a window of its own origin, because the scripts of the page could control that window.
+    // The page must not be able to open a window of its own origin, because the scripts of the page could control that
+    // window.
     expect(await page.evaluate(`window.open('/admin') === null`)).toBe(true);
-    // The code must run as a script element of the page, because the policy does not restrict code from the debugger.
+    // The page must run this code as a script element, because the content security policy does not restrict code from
+    // the debugger.
     const ran = await page.evaluate(`(() => {
       const script = document.createElement('script');
       script.textContent = 'globalThis.ranInline = true';

@@ -34,14 +34,14 @@ const used = () => server.sql('select from used_embedding_tokens where account_i
 const accountSlug = async (of = world) =>
   (await server.sql<{ slug: string }>('select slug from accounts where id = $1', [of.accountId]))[0]?.slug ?? '';
 
-/** Whether a page of a board is the page for a member, which has a link to submit ideas. */
+/** Whether the HTML is a board page for a member. Only such a page has a link to submit ideas. */
 const isForMember = (html: string) => /href="[^"]*\/new"/.test(html);
 
 /** Sends a token in a form, as a website that embeds the board does. */
 const post = (visitor: Visitor, token: string, path = root, origin = hostOrigin) =>
   visitor.post(path, { token }, { headers: { origin, 'sec-fetch-site': 'cross-site' } });
 
-/** Returns a person who is signed in on the embedded board. */
+/** Returns a browser with the session of a person on the embedded board. */
 async function embeddedPerson(input: TokenInput = {}, path = root) {
   const visitor = new Visitor(server);
   const answer = await post(visitor, await signToken(server, secret, input), path);
@@ -95,7 +95,8 @@ describe('the frames of other sites', () => {
     );
     expect(answers[0]?.[0]).toBe(403);
     expect(answers[2]).toEqual(answers[0]);
-    // The private board accepts forms from the listed origin, but only if the URL names its account.
+    // The private board allows this origin, but these URLs do not name its account. So the answer is the same as for a
+    // missing board.
     expect(answers[1]).toEqual(answers[0]);
   });
 
@@ -152,7 +153,7 @@ describe('the sign-in with a token', () => {
     expect(await server.sql('select up_count, comment_count from ideas where id = $1', [ideaId])).toEqual([
       { up_count: 1, comment_count: 1 },
     ]);
-    // The next token of the same person signs in the same user, also with another name.
+    // Another token of the same person signs in the same user, even if the name in the token differs.
     await embeddedPerson({ claims: { ...claims, name: 'Eve' } });
     expect(await server.sql('select distinct user_id from sessions where account_id = $1', [world.accountId])).toEqual([
       { user_id: member?.user_id },
@@ -258,7 +259,7 @@ describe('the sign-in with a token', () => {
     const token = await signToken(server, secret);
     expect((await post(new Visitor(server), token)).location).toBe(`${root}?sign_in=done`);
     await expectRefused(token, 'used');
-    // The last of the 43 characters encodes two unused bits, so four texts encode the same signature.
+    // The last of the 43 characters has two unused bits. So four different last characters encode the same signature.
     const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
     const last = alphabet.indexOf(token.at(-1) ?? '');
     for (const spare of [1, 2, 3]) await expectRefused(token.slice(0, -1) + alphabet[last ^ spare], 'used');
@@ -334,7 +335,7 @@ describe('the sign-in with a token', () => {
     expect(await server.sql('select * from users where id = $1', [userId])).toEqual([before]);
     embedded.cookies.set('idea_board_session', embedded.cookies.get(cookieName) ?? '');
     expect((await embedded.get('/admin')).location).toMatch(/^\/sign-in\?/);
-    // In the application of another account, the same id belongs to another person.
+    // In the application of another account, the same person id stands for another person.
     const other = await createWorld(server, { isPublic: true });
     const token = await signToken(server, await letEmbed(server, other), { claims });
     const elsewhere = await post(new Visitor(server), token, `/b/${other.boardSlug}/embed`);

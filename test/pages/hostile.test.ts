@@ -5,7 +5,7 @@ import { request } from '../helpers/request.ts';
 import { startServer, type TestServer } from '../helpers/server.ts';
 import { openPage, overflowOf, screens, startChromium, violationsOf } from './in-browser.ts';
 
-/** Hostile texts for all fields that users write and the public can read. */
+/** Hostile texts. The test writes them to all fields that users can write and the public can read. */
 const script = `<script>document.title='owned'</script><img src=x onerror="document.title='owned'">`;
 const breakout = `"'><svg onload=document.title='owned'>`;
 const override = '\u202eelcric eht ni\u202c\u2066\u200f';
@@ -57,7 +57,7 @@ test('user input never becomes HTML markup on the public pages', async () => {
     const { status, text } = await request(server, `GET ${path}`);
     expect(status).toBe(200);
     expect(text).not.toMatch(/<script|<img|<svg onload|<\/main>[\s\S]*<\/main>/i);
-    // All attributes come from the templates. A value from a user must not end its attribute and begin another
+    // All attributes come from the templates. A text from a user must not be able to end an attribute and begin another
     // attribute.
     expect(text.replace(/"[^"<>]*"/g, '""')).not.toMatch(/<[^>]*\son\w+=/i);
   }
@@ -66,7 +66,8 @@ test('user input never becomes HTML markup on the public pages', async () => {
 test('public pages show titles, names and labels without bidirectional control characters', async () => {
   const { text } = await request(server, `GET ${paths[0]}`);
   expect(text).not.toMatch(/[\u202a-\u202e\u2066-\u2069\u200e\u200f]/);
-  // The link of an idea would be invisible if its title had only invisible characters.
+  // If a title has only invisible characters, the page shows "(untitled)". Otherwise the link to the idea would be
+  // invisible.
   expect(text).toContain('<bdi>(untitled)</bdi>');
 });
 

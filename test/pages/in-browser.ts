@@ -24,15 +24,15 @@ const launchOptions = [
 let shared: Promise<Browser> | undefined;
 
 /**
- * Starts Chromium. Returns undefined if Chromium is not installed. A start takes more than a second of CPU time, so the
- * test files of a process share one Chromium. This Chromium ends with the process.
+ * Starts Chromium, or returns undefined if Chromium is not installed. Starting Chromium takes more than a second of CPU
+ * time, so the test files of a process share one Chromium. It ends together with the process.
  */
 export async function startChromium(): Promise<Browser | undefined> {
   const executablePath = findChromium();
   if (executablePath === undefined) return undefined;
-  // After a crash of Chromium, the next test file starts a new one.
+  // If Chromium has crashed, the next test file starts a new Chromium.
   if (shared && !(await shared).isConnected()) shared = undefined;
-  // A test of the audit log sends SIGHUP to its own process. Chromium must stay open.
+  // Chromium must stay open when a test of the audit log sends SIGHUP to the test process.
   shared ??= chromium.launch({ executablePath, args: launchOptions, handleSIGHUP: false });
   return shared;
 }
@@ -42,13 +42,18 @@ export interface Screen {
   colorScheme: 'light' | 'dark';
 }
 
-/** Each width and each color scheme occurs only once, because layout and colors do not depend on each other. */
+/**
+ * The tests do not combine every width with every color scheme, because layout and colors do not depend on each other.
+ */
 export const screens: Screen[] = [
   { width: 360, colorScheme: 'light' },
   { width: 1280, colorScheme: 'dark' },
 ];
 
-/** Opens a page with this width and color scheme, and records the browser's messages, such as policy violations. */
+/**
+ * Opens a page with this width and color scheme. Records the browser's messages, such as messages about policy
+ * violations.
+ */
 export async function openPage(browser: Browser, screen: Screen, options: BrowserContextOptions = {}) {
   const { width, colorScheme } = screen;
   const context = await browser.newContext({ viewport: { width, height: 844 }, colorScheme, ...options });
@@ -59,12 +64,12 @@ export async function openPage(browser: Browser, screen: Screen, options: Browse
   return { page, complaints, close: () => context.close() };
 }
 
-/** What a person does with the keyboard. `open` presses a key that opens another page, and waits for the page. */
+/** An action of a person with the keyboard. `open` presses a key that opens another page, and waits for that page. */
 type KeyboardAct = { press: string } | { type: string } | { open: string };
 
 /**
- * Presses Tab until an element has the focus, then acts. Fails if Tab does not reach the element, or if nothing shows the
- * focus.
+ * Presses Tab until an element has the focus, then performs an action. Fails if Tab does not reach the element, or if
+ * the page does not show that the element has the focus.
  */
 export async function reach(page: Page, target: Locator, act: KeyboardAct) {
   await target.waitFor();
@@ -80,21 +85,23 @@ export async function reach(page: Page, target: Locator, act: KeyboardAct) {
   else await page.keyboard.type(act.type);
 }
 
-/** The minified source of axe-core. Each page parses the source, and axe.source is twice as long. */
+/** The minified source of axe-core. Each page must parse this source, and the text in axe.source is twice as long. */
 const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
-/** The languages of the pages. A test that checks many pages alternates them. */
+/** The languages of the pages. A test that checks many pages alternates between these languages. */
 const languages = ['en', 'de'];
 
-/** How a test checks its nth page: the language changes with every page, and the screen with every second page. */
+/**
+ * Returns how a test checks its nth page. The language changes with every page, and the screen with every second page.
+ */
 export function viewOf(index: number): { language: string; screen: Screen } {
   const screen = screens[Math.floor(index / languages.length) % screens.length] as Screen;
   return { language: languages[index % languages.length] as string, screen };
 }
 
 /**
- * Opens a document into which a test copies pages to check them with axe-core. Loading axe-core into each page takes more
- * CPU time than the check. The style sheet applies to the copies, but no script runs.
+ * Opens a document into which a test copies pages to check them with axe-core. Loading axe-core into each page would
+ * take more CPU time than the check. The copied pages have their style sheet, but their scripts do not run.
  */
 export async function openChecker(context: BrowserContext, baseUrl: string) {
   const page = await context.newPage();
@@ -118,7 +125,10 @@ export async function openChecker(context: BrowserContext, baseUrl: string) {
   };
 }
 
-/** Replaces the document, and waits for its style sheet. This code runs in the browser. */
+/**
+ * Code that the browser runs. It replaces the document with a copy of a page, and waits for the style sheet of the
+ * page.
+ */
 const copyDocument = `async html => {
   const copy = new DOMParser().parseFromString(html, 'text/html');
   document.documentElement.replaceWith(document.adoptNode(copy.documentElement));
@@ -127,17 +137,21 @@ const copyDocument = `async html => {
   }
 }`;
 
-/** Returns the accessibility violations on a page or in a frame: rules and elements. With `ofColors`, checks only the colors. */
+/**
+ * Returns the accessibility violations on a page or in a frame, each with its rule and elements. If `ofColors` is true,
+ * checks only the colors.
+ */
 export async function violationsOf(page: Pick<Page, 'evaluate'>, { ofColors = false } = {}): Promise<string[]> {
   const rules = ofColors ? ", runOnly: ['color-contrast']" : '';
   // This code can run on every page, because the content security policy of a page does not restrict code from the
   // debugger.
   if (!(await page.evaluate('"axe" in globalThis'))) await page.evaluate(axeSource);
-  // Returns only texts, because the browser would take longer to send all results of axe-core than to check the page.
+  // Returns only texts, because sending all results of axe-core from the browser would take longer than the check
+  // itself.
   return page.evaluate(`axe.run(document, { preload: false, resultTypes: ['violations']${rules} }).then(${describe})`);
 }
 
-/** Describes the violations that axe-core found. This code runs in the browser. */
+/** Code that the browser runs. It describes the violations that axe-core found. */
 const describe = `({ violations }) =>
   violations.map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html).join(' | '))`;
 

@@ -118,7 +118,7 @@ describe('signing up from a board', () => {
       'notexample.org',
       'example.org.evil.example',
       'example.or',
-      // The first letter of this domain is Cyrillic.
+      // The first letter of this domain is Cyrillic, although it looks like the Latin letter "e".
       'еxample.org',
       'bucher.example',
       'exаmple.org',
@@ -288,7 +288,7 @@ describe('joining as a signed-in person', () => {
       { event: 'member.added', by: 'user', by_user_id: userId, role: 'member' },
       { event: 'member.joined', by: 'user', by_user_id: userId, account_id: world.accountId },
     ]);
-    // A second click changes nothing.
+    // If the person presses the join button a second time, nothing changes.
     expect((await visitor.post(`${boardPath()}/join`, await tokenOf(visitor))).location).toBe(boardPath());
     expect(await membersWith(email)).toHaveLength(1);
   });

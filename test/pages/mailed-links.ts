@@ -11,7 +11,7 @@ interface Mailing {
   mail: SmtpReceiver;
 }
 
-/** Opens the sign-in page, waits as long as a person needs, and asks for a mailed link. */
+/** Opens the sign-in page, waits as long as a person needs for the form, and asks for a mailed link. */
 export async function askForLink(
   { server, clock }: Pick<Mailing, 'server' | 'clock'>,
   email: string,
@@ -41,7 +41,7 @@ export function tokenIn(text = ''): string | undefined {
   return /\/sign-in\/link\?token=([\w-]{43})$/m.exec(text)?.[1];
 }
 
-/** Presses the button on the page of a link. A new person enters a name. */
+/** Sends the form of a mailed link's page, like a person who presses its button. A new person also enters a name. */
 export function follow(visitor: Visitor, token: string | undefined, name = ''): Promise<Seen> {
   return visitor.post('/sign-in/link', { token: token ?? '', name });
 }

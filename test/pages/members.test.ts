@@ -50,7 +50,7 @@ const titlesIn = (html: string) =>
     .querySelectorAll('.idea-card h3')
     .map(one => one.textContent);
 
-/** Sends a form of an idea's page with the hidden fields of the page. */
+/** Sends a form of an idea's page, together with the hidden fields of this page. */
 const sendOn = (ideaId: number, form: string, fields: Record<string, string>, by = member) =>
   by.submit(ideaPath(ideaId), `${ideaPath(ideaId)}/${form}`, fields);
 const vote = (ideaId: number, value: string, by = member) => sendOn(ideaId, 'vote', { value }, by);
@@ -382,7 +382,7 @@ describe('ideas', () => {
     expect(titlesIn((await member.get(path)).html)).toHaveLength(1);
     const locking = await connect(server.url);
     onTestFinished(() => locking.end());
-    // The search waits for the locked table until its time limit.
+    // The table is locked, so the search waits until its time limit has passed.
     await locking.query('begin; lock table ideas in access exclusive mode');
     const slow = await member.get(path);
     expect([slow.status, titlesIn(slow.html)]).toEqual([200, []]);

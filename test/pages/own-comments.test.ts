@@ -47,7 +47,7 @@ async function comment(body: string, by = member): Promise<number> {
   return Number(/#comment-(\d+)$/.exec(location ?? '')?.[1]);
 }
 
-/** Sends a form without opening its page, like a browser that opened the page earlier. */
+/** Sends a form without opening the form's page first, like a browser that opened the page earlier. */
 async function send(path: string, fields: Record<string, string> = {}, by = member) {
   const { html } = await by.get(`/b/${world.boardSlug}/new`);
   const form_token = parse(html).querySelector('[name=form_token]')?.getAttribute('value') ?? '';
@@ -60,7 +60,7 @@ const linksOn = async (id: number, by = member) =>
     .map(link => link.getAttribute('href'));
 
 /**
- * Returns the stored copies of a comment: its texts in the event, and in the stored response to the request that
+ * Returns the stored copies of a comment's text. They are in the event, and in the stored response to the request that
  * created the comment.
  */
 async function copiesOf(id: number) {
@@ -189,7 +189,7 @@ describe('deleting a comment', () => {
       comment_id: between,
       user_id: world.ownerId,
     });
-    // The path of an idea does not lead to the comments of other ideas.
+    // A path with the id of another idea does not lead to the comment.
     ideaId = await insertIdea(server, world, { title: 'Another' });
     expect((await send(commentPath(first, 'delete'), {}, moderator)).status).toBe(404);
     await expectInvariants(server);
@@ -290,8 +290,8 @@ describe('the copies of a comment', () => {
       '(deleted)',
       undefined,
     ]);
-    // Each webhook receiver repeats the received event in its response, so a stored response could contain the deleted
-    // text.
+    // Each webhook receiver repeats the received event in its response. So a stored response of a receiver could
+    // contain the deleted text.
     expect((await responses()).filter(({ response }) => /Erase me/.test(response ?? ''))).toEqual([]);
     await receiver.close();
     await failing.close();

@@ -17,8 +17,8 @@ const follow = (ideaId: number, accountId = world.accountId) =>
   server.sql('insert into followers (account_id, idea_id, user_id) values ($1, $2, $3)', [accountId, ideaId, memberId]);
 
 /**
- * Returns the texts and the link of each card in a list: the title, the status, the reason, and the gray text of the
- * card up to its first number.
+ * Returns the texts and the link of each card in a list. The texts are the title, the status, the reason, and the
+ * card's gray text up to its first number.
  */
 async function cardsOn(path: string, by = member) {
   const { html, status } = await by.get(boardPath() + path);

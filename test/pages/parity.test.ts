@@ -18,9 +18,9 @@ import { addWebhook } from '../helpers/webhooks.ts';
 import { callTool } from '../mcp/call-tool.ts';
 
 /*
- * The tests run the same action on a page, over REST and over MCP. Each of the three ways has its own account with the
- * same people, ideas and webhook. After each action, all three accounts must have the same rows, events, notifications
- * and webhook deliveries.
+ * The tests run the same action on a page, over REST and over MCP. Each of these three interfaces has its own account
+ * with the same people, ideas and webhook. After each action, all three accounts must have the same rows, events,
+ * notifications and webhook deliveries.
  */
 
 type Role = 'member' | 'moderator';
@@ -29,7 +29,7 @@ interface Scene {
   world: World;
   ideaId: number;
   otherId: number;
-  /** An idea by the member, with a comment by the owner. */
+  /** An idea by the member. It has a comment by the owner. */
   ownId: number;
   commentId: number;
   tagId: number;
@@ -76,13 +76,13 @@ async function makeScene(): Promise<Scene> {
 interface Action {
   what: string;
   by: Role;
-  /** A change of the board, which happens before the action. */
+  /** SQL that changes the board before the action. */
   before?: string;
-  /** The page with the form, the path to which the form is sent, and the fields of the form. */
+  /** Returns the path of the page with the form, the path for submitting the form, and the fields of the form. */
   page(scene: Scene): [page: string, form: string, fields: Record<string, string>];
   rest(scene: Scene): [line: string, json?: unknown];
   tool(scene: Scene): [name: string, args: Record<string, unknown>];
-  /** The key of the error. Undefined if the action succeeds. */
+  /** The key of the expected error, or undefined if the action succeeds. */
   key?: keyof typeof errors;
 }
 
@@ -287,8 +287,8 @@ test.each(actions)(
 );
 
 /**
- * Sends a form with the hidden fields that its page has at the moment. The page of a frozen board may no longer have
- * the form.
+ * Sends a form. Reads the hidden fields from the current page of the form, although the page of a frozen board may no
+ * longer have the form.
  */
 async function sendForm(visitor: Visitor, [page, form, fields]: [string, string, Record<string, string>]) {
   const { html } = await visitor.get(page);
@@ -311,7 +311,7 @@ function expectAnswer({ status, key: received }: Answer, key: Action['key']) {
   if (key === undefined) expect(status).toBeLessThan(300);
 }
 
-/** Returns the rows of an account, with titles and names instead of ids. */
+/** Returns the rows of an account, with titles and names in place of ids. */
 async function stateOf({ accountId }: World): Promise<unknown> {
   const select = (text: string) => server.sql(text, [accountId]);
   return {

@@ -26,7 +26,7 @@ let key: string;
 let people = 0;
 
 const mail = closeAfterAll(await startSmtpReceiver());
-/** The provider of most tests, and the provider that signs people in now. */
+/** `first` is the OpenID provider of most tests. `provider` is the one that currently signs people in. */
 const first = closeAfterAll(await startOpenidProvider());
 provider = first;
 const environment = {
@@ -62,10 +62,13 @@ async function addProvider({ accountId }: World, admitsEverybody = true) {
 const boardPath = () => `/b/${world.boardSlug}`;
 const pathOf = (url: string) => url.slice(baseUrl.length);
 
-/** Begins a sign-in from the sign-in page of the board, and signs in at the provider. Returns the path of the callback. */
+/**
+ * Begins a sign-in on the sign-in page of the board, and signs in at the OpenID provider. Returns the path of the
+ * callback.
+ */
 async function reachCallback(visitor: Visitor, next = boardPath()): Promise<string> {
   const parameters = new URLSearchParams({ next });
-  // The sign-in page redirects a person who is already signed in.
+  // The sign-in page redirects a person who is already signed in. Such a person starts on the page of the provider.
   const from = visitor.cookies.size === 0 ? '/sign-in' : `/sign-in/provider/${key}`;
   const page = await visitor.submit(`${from}?${parameters}`, `/sign-in/provider/${key}`);
   expect(page.status).toBe(200);
@@ -284,7 +287,7 @@ describe('failures of a provider', () => {
   });
 });
 
-/** Runs work with a provider of another account that the server does not know yet. */
+/** Calls `work` with a new provider of another account. The server has not contacted this provider yet. */
 async function withAnotherProvider(
   work: (another: OpenidProvider) => Promise<void>,
   options?: { hasLeanTokens: boolean },
@@ -379,7 +382,7 @@ async function turnOnSecondFactor(userId: number): Promise<string[]> {
   });
 }
 
-/** Makes a user follow an idea of an account, and gives the user a notification of the account. */
+/** Makes a user follow an idea of an account, and creates a notification for the user in the account. */
 async function followSomething(of: World, userId: number, title: string) {
   const ideaId = await insertIdea(server, of, { title });
   await server.sql('insert into followers (account_id, idea_id, user_id) values ($1, $2, $3)', [
@@ -444,8 +447,8 @@ describe('a session of a provider', () => {
   test('a session that began with a provider shows no notifications and no followed ideas from other accounts', async () => {
     const userId = await createMember(server, world.accountId, 'member');
     const other = await createWorld(server);
-    // A notification from an account shows the name of the account. If the session does not reach the account, the
-    // notification shows the slug.
+    // The test looks for the name or the slug of the other account. A notification shows the name of its account, or
+    // the slug if the session has no access to the account.
     await server.sql(`update accounts set name = 'Elsewhere', slug = 'elsewhere' where id = $1`, [other.accountId]);
     await server.sql(`insert into memberships (account_id, user_id, role) values ($1, $2, 'member')`, [
       other.accountId,

@@ -32,7 +32,7 @@ const put = (title: string, status = 'new', input = {}) => insertIdea(server, wo
 
 const unescapeHtml = (text: string) => text.replaceAll('&#39;', "'").replaceAll('&quot;', '"').replaceAll('&amp;', '&');
 
-/** Returns the titles of the listed ideas in their order. */
+/** Returns the titles of the listed ideas, in the order of the page. */
 function titlesIn(html: string): string[] {
   return [...html.matchAll(/<h3><a href="[^"]*"><bdi>([^<]*)<\/bdi>/g)].map(([, title = '']) => unescapeHtml(title));
 }
@@ -277,11 +277,13 @@ describe('private data', () => {
     expect([asked.status, asked.text]).toEqual([404, (await get(`${boardPath()}?status_key=none`)).text]);
   });
 
-  /** Returns the parts of an answer that a visitor sees, without the parts that differ in any two answers. */
+  /**
+   * Returns the parts of a response that a visitor can see. Leaves out the parts that differ between any two responses.
+   */
   async function seenAt(path: string) {
     const { status, text, headers } = await get(path);
     const { date, 'x-request-id': id, ...same } = Object.fromEntries(headers);
-    // The link to sign in leads back to the requested path.
+    // The sign-in link contains the requested path, because it leads back to this path.
     const shown = text.replaceAll(encodeURIComponent(path.split('?', 1)[0] ?? ''), '(path)');
     return JSON.stringify({ status, shown, same: { ...same, 'content-length': undefined } });
   }

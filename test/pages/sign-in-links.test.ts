@@ -151,7 +151,8 @@ describe('a mailed sign-in link', () => {
         follow(visitor, token),
         administer(server, admin => setPassword(admin, world.ownerId, credential)),
       ]);
-      // Either the server refused the link, or the change of the password ended the session that the link had started.
+      // There are two possible orders. Either the server refused the sign-in link, or the change of the password ended
+      // the session that the link had started.
       expect(await server.sql('select from sessions where user_id = $1', [world.ownerId])).toEqual([]);
     }
   });

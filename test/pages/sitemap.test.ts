@@ -20,7 +20,7 @@ const world = await createWorld(server, {
 
 const get = (path: string) => request(server, `GET ${path}`);
 
-/** Parses a sitemap with a strict XML parser and returns its URLs without the origin. */
+/** Parses a sitemap with a strict XML parser. Returns the URLs in the sitemap without their origin. */
 async function urlsIn(path: string) {
   const { status, text, headers } = await get(path);
   expect([path, status, headers.get('content-type')]).toEqual([path, 200, 'application/xml; charset=utf-8']);
@@ -30,9 +30,9 @@ async function urlsIn(path: string) {
   return urls.map(({ content }) => content.replace(/^https:\/\/ideas\.example\.com(?=\/)/, ''));
 }
 
-/** Returns the URLs of all parts that the sitemap lists. */
+/** Returns the URLs in all parts of the sitemap. /sitemap.xml lists these parts. */
 async function allUrls() {
-  // The server lists the parts again after ten minutes.
+  // The server caches the list of parts for ten minutes.
   clock.advance(600_000);
   const parts = await Promise.all((await urlsIn('/sitemap.xml')).map(urlsIn));
   return parts.flat().sort();

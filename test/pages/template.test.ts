@@ -22,11 +22,11 @@ test('templates escape all output as HTML, except the output of included templat
   }
 });
 
-/** The script of the layout, whose texts are in attributes. */
+/** The script element of the layout. Its attributes contain the texts for the script. */
 const theScript =
   '<script src="<%= it.script.path %>"<% for (const [name, key] of Object.entries(it.script.texts ?? {})) { %> data-<%= name %>="<%= t(key) %>"<% } %> defer></script>';
 
-/** A script from a file of the server. */
+/** A script element whose script is in a file of the server. */
 const fileScript = /<script src="<%= it\.\w+ %>"( data-\w+="<%= it\.\w+ %>")* defer><\/script>/;
 
 test('templates have no inline scripts, inline styles or unquoted attributes', () => {

@@ -10,7 +10,10 @@ import { largeDocument } from './openapi-large.ts';
 const run = promisify(execFile);
 const program = fileURLToPath(new URL('../../scripts/openapi-diff/cli.ts', import.meta.url));
 
-/** A module that prints the resources that its process used. The CPU time does not depend on the load of the machine. */
+/**
+ * A module that prints the CPU time and the memory that its process used. The CPU time does not depend on the load of
+ * the machine.
+ */
 const printUsage = `data:text/javascript,${encodeURIComponent(`
   process.on('exit', () => {
     const { userCPUTime, systemCPUTime, maxRSS } = process.resourceUsage();

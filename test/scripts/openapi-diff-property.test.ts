@@ -12,7 +12,7 @@ const seed = Number(process.env.PROPERTY_SEED ?? 20_260_314);
 const runs = Number(process.env.PROPERTY_RUNS ?? 40);
 
 /**
- * A schema before and after a change. The two schemas are generated with few differences, because two unrelated schemas
+ * A schema before and after a change. The generated schemas have only a few differences, because two unrelated schemas
  * are rarely compatible.
  */
 interface Schemas {
@@ -82,7 +82,10 @@ const { pair } = fc.letrec<Record<Kind, Schemas>>(tie => ({
     .map(([one, other]) => ({ base: { allOf: [one.base, other.base] }, head: { allOf: [one.head, other.head] } })),
 }));
 
-/** A field of an object. If `head` is undefined, the field is present, required or absent as in the base document. */
+/**
+ * A field of an object. `base` and `head` say whether the field is present, required or absent in each document. If
+ * `head` is undefined, the value of `base` also applies to `head`.
+ */
 interface Field {
   schemas: Schemas;
   base: Presence;
@@ -131,13 +134,13 @@ test('after a schema change that openapi-diff calls neither breaking nor risky, 
   expect(checked).toBeGreaterThan(runs / 4);
 });
 
-/** Returns the schema as a JSON Schema that contains its definitions. */
+/** Returns the schema as a separate JSON Schema document that contains the definitions it refers to. */
 function alone(schema: Json, definitions: JsonObject): string {
   const text = JSON.stringify({ allOf: [schema], $defs: definitions });
   return text.replaceAll('#/components/schemas/', '#/$defs/');
 }
 
-/** Returns valid values of a schema, generated from the parts of the schema. */
+/** Generates values from the parts of the schema. Returns the values that the schema accepts. */
 function valuesOf(schema: string, seed: number): string[] {
   const validator = validator_for(schema);
   const random = new Random(seed);

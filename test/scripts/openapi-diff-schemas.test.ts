@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { type Json, type JsonObject, object, received, sent, testVerdicts, verdictsOf } from './openapi-pair.ts';
 
-/** Schemas before and after a change, by the name of the change. */
+/** Schemas before and after a change, keyed by the name of the change. */
 type Changes = Record<string, Change>;
 type Change = [base: JsonObject, head: JsonObject, components?: { base: JsonObject; head: JsonObject }];
 
@@ -20,7 +20,7 @@ const list = (items: Json, others: JsonObject = {}) => ({ type: 'array', items, 
 const closed = (fields: JsonObject) => object(fields, { additionalProperties: false });
 const field = (base: Json, head: Json): Change => [object({ a: base }), object({ a: head })];
 const constrained = (base: JsonObject, keywords: JsonObject): Change => [base, { ...base, ...keywords }];
-/** A change of one keyword of a text, a number or a list. */
+/** A change of one keyword in the schema of a string, a number or an array. */
 const limited = (type: string, base: JsonObject, head: JsonObject): Change =>
   field({ type, ...base }, { type, ...head });
 const alternatives = (base: JsonObject[], head: JsonObject[]): Change => [{ oneOf: base }, { oneOf: head }];
@@ -40,7 +40,7 @@ const pets = (mapping: JsonObject, names = ['A', 'B']): JsonObject => ({
 const pair = { oneOf: [cat, dog] };
 const mapped = (base: JsonObject, head: JsonObject): Change => [base, head, { base: schemas, head: schemas }];
 
-/** The changes that only loosen a limit. */
+/** The changes that loosen a limit and change nothing more. */
 const loosened: Changes = {
   'a longer text': limited('string', { maxLength: 5 }, { maxLength: 9 }),
   'a text of any length': limited('string', { maxLength: 5 }, {}),
@@ -56,7 +56,7 @@ const loosened: Changes = {
   'more fields': limited('object', { maxProperties: 2 }, { maxProperties: 3 }),
 };
 
-/** The changes that add a keyword that has no rule of its own and can only refuse values. */
+/** The changes that add a keyword that can only refuse values. openapi-diff has no separate rule for such a keyword. */
 const newConstraints: Changes = {
   'a schema of the fields that match a pattern': constrained({ type: 'object' }, pattern('string')),
   'a schema that depends on a field': constrained({ type: 'object' }, { dependentSchemas: { a: { required: ['b'] } } }),
@@ -69,7 +69,7 @@ const newConstraints: Changes = {
   'an excluded object with fields of a pattern': constrained({ type: 'object' }, { not: pattern('string') }),
 };
 
-/** The changes that add a keyword with an unknown effect. No such change is safe. */
+/** The changes that add a keyword whose effect openapi-diff does not know. Such a change is never safe. */
 const newUnknowns: Changes = {
   'an unknown keyword': constrained({ type: 'object' }, { futureKeyword: 1 }),
   'a dynamic reference': constrained({ type: 'object' }, { $dynamicRef: '#node' }),
@@ -286,7 +286,10 @@ const rows = rowsOf({
   'breaking request-bound-narrowed / additive response-bound-narrowed': undone(loosened),
 });
 
-/** Lists changes with their verdicts in requests and in responses, which a slash separates. */
+/**
+ * Returns a row for each change, with its verdict in requests and its verdict in responses. A slash separates the two
+ * verdicts in the key of a group.
+ */
 function rowsOf(groups: Record<string, Changes>) {
   return Object.entries(groups).flatMap(([verdicts, changes]) => {
     const [whenSent = '', whenReceived = ''] = verdicts.split(' / ');
@@ -294,7 +297,7 @@ function rowsOf(groups: Record<string, Changes>) {
   });
 }
 
-/** Doubles each verdict, for a change that openapi-diff reports twice. */
+/** Writes each verdict twice, for a change that openapi-diff reports twice. */
 function twice(verdicts: string): string {
   return verdicts.replace(/[^/ ]+ [^/ ]+/g, verdict => `${verdict}, ${verdict}`);
 }

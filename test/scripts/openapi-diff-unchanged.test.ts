@@ -25,7 +25,7 @@ const open = object({ a: string });
 const closed = object({ a: string }, { additionalProperties: false });
 const list = (...items: Json[]) => ({ anyOf: [...items, { type: 'array', items: ref('Tree') }] });
 
-/** Two notations of the same schema, by their difference. */
+/** Pairs of schemas with the same meaning and different notations, keyed by the difference. */
 const writings: Record<string, [base: Json, head: Json, schemas?: { base?: JsonObject; head?: JsonObject }]> = {
   'with its fields in another order': [
     { type: 'object', properties: { a: string, b: integer }, required: ['a', 'b'] },

@@ -39,7 +39,7 @@ function use(client: string, operation: string, day: string, names: { parameters
   return { client, operation, last_used_at: `${day}T10:00:00+02:00`, ...names };
 }
 
-/** Compares the base document with a changed copy, and judges the changes by a usage document. */
+/** Compares the base document with a changed copy, and then judges the differences by a usage document. */
 function judge(
   change: (paths: Record<string, Record<string, JsonObject>>, document: JsonObject) => void,
   given: object = usage,
@@ -51,7 +51,10 @@ function judge(
   return judgeByUsage(compareDocuments(old, changed), parseUsage('usage.json', JSON.stringify(given)));
 }
 
-/** Returns the clients of each change by its rule. Undefined means that the usage cannot judge the change. */
+/**
+ * Returns the clients that each change affects, keyed by the rule of the change. The value is undefined if the usage
+ * document cannot judge the change.
+ */
 const clientsOf = (...given: Parameters<typeof judge>) =>
   Object.fromEntries(judge(...given).changes.map(({ rule, affected }) => [rule, affected?.clients]));
 

@@ -46,7 +46,7 @@ test('openapi-diff reports a change only once if two alternatives of a schema co
   expect(changesOf(pair)).toMatchObject([{ rule: 'response-type-widened', places: [{ field: 'x.y' }] }]);
 });
 
-/** Runs openapi-diff in a separate process and in this directory. */
+/** Runs openapi-diff in a separate process, with `cwd` as the working directory. */
 async function run(cwd: string, parameters: string[], input = '') {
   const child = spawn(process.execPath, [program, ...parameters], { cwd });
   child.stdin.end(input);

@@ -3,8 +3,8 @@ import { type JsonObject, object } from './openapi-pair.ts';
 const count = 1_038;
 
 /**
- * Returns the old or the new version of a document of 3.4 MB. Its 1,038 schemas all refer to each other, and each
- * schema changes.
+ * Returns the old or the new version of a document of 3.4 MB. It has 1,038 schemas that all refer to each other. Each
+ * schema differs between the two versions.
  */
 export function largeDocument(isNew: boolean): string {
   const numbers = Array.from({ length: count }, (_, n) => n);
@@ -23,7 +23,8 @@ const flag = { type: 'boolean' };
 const refer = (n: number) => ({ $ref: `#/components/schemas/schema_${n % count}` });
 
 /**
- * Returns a schema with 18 fields. Seven kinds of changes alternate, so that no single change explains a whole schema.
+ * Returns a schema with 18 fields. There are seven kinds of changes, and neighbouring schemas differ in the kind of
+ * their change.
  */
 function schemaOf(n: number, isNew: boolean): JsonObject {
   const fields = Array.from({ length: 16 }, (_, k): [string, JsonObject] => [
@@ -38,7 +39,7 @@ function schemaOf(n: number, isNew: boolean): JsonObject {
   return object({ 'object!': { enum: [`schema_${n}`] }, 'id!': text, ...Object.fromEntries(kept), ...added });
 }
 
-/** Returns one of eight kinds of fields. A `change` from 0 to 4 alters one of these kinds. */
+/** Returns a field of one of eight kinds. If `change` is from 0 to 4, it alters the fields of one of these kinds. */
 function fieldOf(k: number, n: number, change: number): JsonObject {
   switch (k % 8) {
     case 0:

@@ -9,7 +9,7 @@ import {
 
 export type { Json, JsonObject };
 
-/** Two complete OpenAPI documents with one difference. */
+/** Two complete OpenAPI documents, before and after a change. */
 export interface Pair {
   base: JsonObject;
   head: JsonObject;
@@ -22,7 +22,7 @@ export function documentWith(parts: JsonObject): JsonObject {
 
 const done = { 200: { description: 'Done.' } };
 
-/** Returns a document with the operation POST /things. The operation has the given members. */
+/** Returns a document whose only operation is POST /things. The operation has the given members. */
 export function operationWith(operation: JsonObject, parts: JsonObject = {}): JsonObject {
   return documentWith({ paths: { '/things': { post: { responses: done, ...operation } } }, ...parts });
 }
@@ -32,7 +32,10 @@ export function operations(base: JsonObject, head: JsonObject): Pair {
   return { base: operationWith(base), head: operationWith(head) };
 }
 
-/** Returns two documents with a schema as the request body, and components for the references of the schema. */
+/**
+ * Returns two documents with the given schemas as their request bodies. `schemas` contains the components for the
+ * references in these schemas.
+ */
 export function sent(base: Json, head: Json, schemas: { base?: JsonObject; head?: JsonObject } = {}): Pair {
   const body = (schema: Json) => ({ requestBody: { required: true, content: { 'application/json': { schema } } } });
   return {
@@ -41,7 +44,7 @@ export function sent(base: Json, head: Json, schemas: { base?: JsonObject; head?
   };
 }
 
-/** Returns two documents with a schema as the response body, by default of a successful response. */
+/** Returns two documents whose response bodies have the given schemas. By default, the response is a successful one. */
 export function received(
   base: Json,
   head: Json,
@@ -61,7 +64,7 @@ function componentsOf(schemas: JsonObject | undefined): JsonObject {
   return schemas === undefined ? {} : { components: { schemas } };
 }
 
-/** Returns an object schema with these fields. An exclamation mark after the name makes a field required. */
+/** Returns an object schema with these fields. An exclamation mark after a name makes the field required. */
 export function object(fields: JsonObject, others: JsonObject = {}): JsonObject {
   const names = Object.keys(fields);
   const properties = Object.fromEntries(Object.entries(fields).map(([name, one]) => [name.replace('!', ''), one]));
@@ -74,17 +77,23 @@ export function changesOf({ base, head }: Pair): Change[] {
     .changes;
 }
 
-/** Returns the changes as texts such as `breaking response-field-removed`, most severe first, with repetitions. */
+/**
+ * Returns the changes as texts such as `breaking response-field-removed`. The most severe changes come first. Equal
+ * texts are repeated.
+ */
 export function verdictOf(pair: Pair): string[] {
   return changesOf(pair).map(({ level, rule }) => `${level} ${rule}`);
 }
 
-/** Returns the results of a pair as one text, such as `breaking path-removed, additive path-added`. */
+/** Returns all changes between two documents as one text, such as `breaking path-removed, additive path-added`. */
 export function verdictsOf(pair: Pair): string {
   return verdictOf(pair).join(', ') || 'no change';
 }
 
-/** Defines a test for each pair of documents. The table lists the pairs by the expected result and by name. */
+/**
+ * Defines a test for each pair of documents. The argument maps each expected result to its pairs, and the name of each
+ * pair to the pair.
+ */
 export function testVerdicts(cases: Record<string, Record<string, Pair>>): void {
   const rows = Object.entries(cases).flatMap(([verdict, pairs]) =>
     Object.entries(pairs).map(([name, pair]) => [name, verdict, pair] as const),

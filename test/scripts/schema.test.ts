@@ -17,7 +17,7 @@ async function openDatabase(template?: string): Promise<pg.Client> {
 }
 
 const migrated = await openDatabase(templateDatabase);
-// The tests change the schema in a transaction. The rollback undoes the change.
+// Each test changes the schema in a transaction, and this rollback undoes the change.
 afterEach(async () => {
   await migrated.query('rollback');
 });

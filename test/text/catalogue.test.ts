@@ -13,7 +13,7 @@ interface Texts {
   [name: string]: string | Texts;
 }
 
-/** Returns the texts of a catalogue, by key. */
+/** Returns the texts of a catalogue, each with its key. */
 function textsOf(texts: Texts, path: readonly string[] = []): [key: string, text: string][] {
   return Object.entries(texts).flatMap(([name, text]) =>
     typeof text === 'string' ? [[[...path, name].join('.'), text]] : textsOf(text, [...path, name]),
@@ -27,22 +27,22 @@ const read = (pattern: string) =>
 const templates = read('**/*.eta');
 const sources = [...templates, ...read('**/*.ts')].map(({ source }) => source);
 
-/** The texts in quotation marks in the code and in the templates, which may be keys of the catalogue. */
+/** The texts in quotation marks in the code and in the templates that look like a key of the catalogue. */
 const namedKeys = new Set(
   sources.flatMap(source => [...source.matchAll(/['"`]([a-z]\w*(?:\.\w+)+)['"`]/g)].map(([, key]) => key)),
 );
-/** The beginnings of keys to which the code adds the rest, such as `refusals.` in `refusals.${key}`. */
+/** The first parts of keys that the code completes at run time, such as `refusals.` in `refusals.${key}`. */
 const beginnings = sources.flatMap(source =>
   [...source.matchAll(/\bt\(\s*`([a-z]\w*\.[\w.]*)\$\{/g)].map(([, key]) => key as string),
 );
 /**
- * The groups of keys from which the code chooses a text at run time. The code contains only the last part of the key,
- * such as `saved`.
+ * The groups of keys that the code uses to choose a text at run time. The code contains only the last part of such a
+ * key, such as `saved`.
  */
 const groups = new Set(
   sources.flatMap(source => [...source.matchAll(/\btextKeysIn\('([\w.]+)'\)/g)].map(([, group]) => group)),
 );
-/** The words in quotation marks and in queries, such as `saved` in `?notice=saved`. */
+/** The words in quotation marks or in query strings, such as `saved` in `?notice=saved`. */
 const words = new Set(
   sources.flatMap(source => [...source.matchAll(/['"`=](\w+)(?=['"`&])/g)].map(([, word]) => word)),
 );
@@ -53,19 +53,19 @@ function isUsed(key: string): boolean {
   return isInGroup || namedKeys.has(key) || beginnings.some(beginning => key.startsWith(beginning));
 }
 
-/** Names that are the same in every language. */
+/** Names that are equal in all languages. */
 const properNames = ['Claude', 'Claude Code', 'Codex', 'Cursor', 'Idea-Board', 'URL', 'VS Code', 'ms'];
 
 const headerOrMediaType = /^[a-z]+(?:[-/][a-z]+)+$/;
 
-/** Returns the texts in single quotation marks in the code of a template. */
+/** Returns the texts in single quotation marks in the code parts of a template. */
 function literalsIn(template: string): string[] {
   return [...template.matchAll(/<%[\s\S]*?%>/g)].flatMap(([code]) =>
     [...code.matchAll(/'([^']*)'/g)].map(([, literal]) => literal as string),
   );
 }
 
-/** Returns the words that a template contains: in elements, in attributes, and in literals of its code. */
+/** Returns the texts that a template contains: in elements, in attributes, and in string literals of its code. */
 function textsIn(template: string): string[] {
   const markup = template.replace(/<%[\s\S]*?%>/g, '');
   const attributes = [...markup.matchAll(/\b(?:alt|aria-label|label|placeholder|title)="([^"]*)"/g)].map(
@@ -73,7 +73,8 @@ function textsIn(template: string): string[] {
   );
   // Leaves out code samples, which are the same in every language.
   const elements = markup.replace(/<(pre|code)\b[\s\S]*?<\/\1>/g, '').split(/<[^>]*>|\n/);
-  // Keeps only literals that look like sentences. Other literals are paths, names of fields and names of CSS classes.
+  // Keeps only string literals that look like sentences. Other literals are paths, names of fields and names of CSS
+  // classes.
   const sentences = literalsIn(template).filter(literal => /^[A-Z][a-z]|[a-z] [a-z]+ [a-z]/.test(literal));
   return [...elements, ...attributes, ...sentences]
     .map(text => text.replace(/&\w+;|[^\w /-]/g, '').trim())

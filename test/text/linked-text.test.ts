@@ -2,7 +2,7 @@ import { parse } from 'node-html-parser';
 import { describe, expect, test } from 'vitest';
 import { linkedText } from '../../server/text/linked-text.ts';
 
-/** Returns the links of a text: the shown text and the URL. */
+/** Returns the links in a text, each with its shown text and its URL. */
 function linksIn(text: string) {
   const links = parse(linkedText(text).text).querySelectorAll('a');
   return links.map(link => [link.textContent, link.getAttribute('href')]);

@@ -45,7 +45,8 @@ test('a client of the embedded PostgreSQL needs the password of the application 
 if (isRoot && spawnSync(process.execPath, ['--version'], asNobody()).status === 0)
   test('a process of the system user "nobody" cannot connect to the embedded PostgreSQL without the password, and cannot read the password file', async () => {
     const { postgres, dataDir } = await startIn(await makeDataDir());
-    // The code 10 requests a password by SASL. With the code 0, PostgreSQL would accept the client without a password.
+    // PostgreSQL's authentication code 10 demands a password by SASL. With the code 0, PostgreSQL would accept the
+    // client without a password.
     for (const user of roles) expect(await askAsNobody(postgres, user)).toBe('R 10');
     const reading = spawnSync('cat', [join(dataDir, 'postgres.password')], asNobody());
     expect(reading.status).not.toBe(0);
@@ -69,7 +70,7 @@ test('if the embedded PostgreSQL of an old data directory trusts every client, t
   for (const user of roles) expect(await refusalOf(postgres, { user })).toMatch(/^SASL: /);
   expect(await query(postgres, readAttributes)).toEqual([harmless]);
   expect(await query(postgres, findForeign)).toEqual([]);
-  // Migrations and the job queue must be able to change the database objects that the old superuser created.
+  // Migrations and the job queue must be able to change database objects that the former superuser created.
   expect(await migrate(postgres.url())).toEqual([]);
   await query(postgres, `alter table ideas add column extra text; alter type mood add value 'calm'; drop view seen`);
   await query(postgres, `select graphile_worker.add_job('nothing')`);
@@ -87,7 +88,8 @@ test('if a server is killed while it adds password protection to an old data dir
   const pidFile = join(dataDir, 'postgres/postmaster.pid');
   const settings = join(dataDir, 'postgres/postgresql.conf');
   const original = await readFile(settings);
-  // PostgreSQL waits for a second at the start of each session, so that the test can observe every step.
+  // PostgreSQL waits for a second at the start of each session. So each step takes long enough for the test to observe
+  // it.
   await appendFile(settings, 'post_auth_delay = 1\n');
   const script = `import { startEmbeddedPostgres } from ${JSON.stringify(moduleUrl)};
     await startEmbeddedPostgres({ dataDir: ${JSON.stringify(dataDir)} });`;
@@ -200,8 +202,8 @@ const findForeign = `
     )`;
 
 /**
- * Creates a data directory as old server versions did: the application role is the superuser, and PostgreSQL trusts
- * every client.
+ * Creates a data directory like those of old server versions. In such a directory, the application role is the
+ * superuser, and PostgreSQL accepts every client without a password.
  */
 async function makeTrustingDataDir(): Promise<string> {
   const dataDir = await makeDataDir();
@@ -291,7 +293,9 @@ async function query(postgres: EmbeddedPostgres, sql: string): Promise<Record<st
   }
 }
 
-/** Tries to connect. Returns PostgreSQL's error code, the error message of the package `pg`, or 'connected'. */
+/**
+ * Tries to connect. Returns PostgreSQL's error code, the error message of the package `pg`, or the text 'connected'.
+ */
 async function refusalOf(
   { connection: { host, port } }: EmbeddedPostgres,
   { user, password = '' }: { user: string; password?: string },

@@ -25,7 +25,7 @@ const moduleUrl = new URL('../../../server/database/embedded/embedded-postgres.t
 const running = new Set<EmbeddedPostgres>();
 const children = new Set<ChildProcess>();
 
-/** A data directory that PostgreSQL has initialized, for tests that are not about the first start. */
+/** A data directory that PostgreSQL has already initialized, for the tests that are not about the first start. */
 let dataDir: string;
 const parents: string[] = [];
 
@@ -111,7 +111,7 @@ describe('the owner of a data directory', () => {
     };
     const [lost] = await holders();
     await query(postgres, `select pg_terminate_backend(${lost})`);
-    // Waits, because the lock of the ended session may still exist for a short time.
+    // Waits, because the lock of the session that PostgreSQL ended may still exist for a short time.
     await until(async () => {
       const [holder] = await holders();
       return holder !== undefined && holder !== lost;
@@ -358,7 +358,10 @@ async function makeDataDir(parentMode = 0o755) {
   return join(parent, 'data');
 }
 
-/** Removes the parent of a data directory, and the target of a symbolic link in the data directory. */
+/**
+ * Removes the parent directory of a data directory. If the data directory contains a symbolic link, also removes the
+ * link's target.
+ */
 async function removeParent(parent: string) {
   const cluster = await readlink(join(parent, 'data/postgres')).catch(() => undefined);
   if (cluster !== undefined) await rm(cluster, { recursive: true, force: true });
@@ -392,7 +395,7 @@ async function query(postgres: EmbeddedPostgres, sql: string): Promise<Record<st
   }
 }
 
-/** Runs code in another Node process. The tests kill that process, and this process must survive. */
+/** Runs code in a separate Node process, because some tests kill that process and the test process must survive. */
 function runScript(body: string, options: object = {}) {
   const script = `import pg from 'pg'; import { startEmbeddedPostgres } from ${JSON.stringify(moduleUrl)};\n${body}`;
   const child = spawn(process.execPath, ['--input-type=module', '--eval', script], {

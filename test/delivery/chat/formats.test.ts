@@ -123,7 +123,8 @@ describe('Slack', () => {
     const { text, blocks } = renderers.slack(messageOf('comment.created', { title: hostile, comment: hostile }));
     expect(text).toBe(`Ada commented on ${escaped} · Web app`);
     const elements = blocks.flatMap(block => block.elements).flatMap(section => section.elements);
-    // Each element of the message is plain text or the link to the idea. None is a mention, a broadcast or a date.
+    // Each element of the message is either plain text or the link to the idea. No element is a mention, a broadcast or
+    // a date.
     expect(elements.map(({ type }) => type)).toEqual(['text', 'text', 'link', 'text', 'text']);
     expect(elements.map(element => ('url' in element ? element.url : undefined)).filter(Boolean)).toEqual([url]);
     expect(elements.at(-1)?.text).toBe(hostile);
@@ -238,7 +239,8 @@ describe('Microsoft Teams', () => {
     const [attachment] = renderers.teams(messageOf('comment.created', { comment: hostile })).attachments;
     const { body, ...card } = attachment?.content ?? { body: [] };
     expect(body[1]?.inlines[0]?.text).toBe(hostile.replace('{{', '{\u200b{'));
-    // Teams treats <at> as a mention only with an entity in `msteams`, and parses Markdown only in a TextBlock.
+    // Microsoft Teams treats <at> as a mention only if the message has the field `msteams`. It parses Markdown only in
+    // a TextBlock.
     expect(card).not.toHaveProperty('msteams');
     expect(body.map(({ type }) => type)).toEqual(['RichTextBlock', 'RichTextBlock']);
   });

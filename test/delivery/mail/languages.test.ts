@@ -33,7 +33,7 @@ afterEach(async () => {
   await server.sql('delete from graphile_worker._private_jobs');
 });
 
-/** The test data: the reader of the mails is an owner of the account, and follows an idea of another owner of the account. */
+/** The test data. The reader receives the mails, is an owner of the account, and follows an idea of another owner. */
 interface Scene {
   world: World;
   readerId: number;
@@ -67,7 +67,7 @@ const invite = (role: Role) => (scene: Scene) =>
     inviteMember(admin, { accountId: scene.world.accountId, email: 'kim@example.org', role }, { isMailed: true }),
   );
 
-/** Submits an idea of the reader to a board with pre-moderation, and lets a moderator decide about the idea. */
+/** Submits an idea of the reader to a board with pre-moderation. Then a moderator approves or rejects the idea. */
 const decide = (decision: typeof approveIdea | typeof rejectIdea) => async (scene: Scene) => {
   const { world, readerId } = scene;
   await server.sql('update boards set pre_moderation = true where id = $1', [world.boardId]);
@@ -76,7 +76,10 @@ const decide = (decision: typeof approveIdea | typeof rejectIdea) => async (scen
   await administer(server, admin => decision(admin, world.accountId, id, '1 2 3'));
 };
 
-/** Causes each kind of mail. A mail to a person without a profile is in the language of the request. */
+/**
+ * For each kind of mail, an action that sends such a mail. A mail to a person without a profile is in the language of
+ * the request.
+ */
 const kinds: Record<string, (scene: Scene) => Promise<unknown>> = {
   'a password link': ({ email }) => requestPasswordLink(server.database, email),
   'a sign-in link': ({ email }) => requestSignInLink(server.database, { email, next: '/', board: undefined }),
@@ -124,7 +127,10 @@ const kinds: Record<string, (scene: Scene) => Promise<unknown>> = {
   },
 };
 
-/** Causes a mail while the reader has this language, and returns the mails to the reader and to new people. */
+/**
+ * Performs `cause`, an action that sends mails, while the reader's language is `language`. Returns the mails to the
+ * reader and to people without a profile.
+ */
 async function mailsIn(language: Language, cause: (scene: Scene) => Promise<unknown>): Promise<ReceivedMail[]> {
   smtp.received.length = 0;
   const scene = await prepare(language);
@@ -135,7 +141,9 @@ async function mailsIn(language: Language, cause: (scene: Scene) => Promise<unkn
 
 const headerOf = ({ mail }: ReceivedMail, name: string) => mail.headers.find(({ key }) => key === name)?.value;
 
-/** Returns the texts of the server in a mail: the lines of its subject and of both parts, without URLs and tags. */
+/**
+ * Returns the texts that the server wrote in a mail: the lines of the subject and of both parts, without URLs and tags.
+ */
 function textsOf({ mail }: ReceivedMail): string[] {
   const parts = [mail.subject, mail.text?.replaceAll(/https:\S+/g, ''), mail.html?.replaceAll(/<[^>]+>/g, '\n')];
   const lines = parts.flatMap(part => part?.split('\n') ?? []).map(line => line.trim());

@@ -8,7 +8,7 @@ import { startServerForTest, type TestServerOptions } from '../../helpers/server
 import { startSmtpReceiver } from '../../helpers/smtp-receiver.ts';
 import { administer } from '../../helpers/webhooks.ts';
 
-/** Starts a server with an idea that a user with a notification e-mail address follows. */
+/** Starts a server with an idea. A user who has a notification e-mail address follows the idea. */
 async function arrange(options: TestServerOptions) {
   const server = await startServerForTest(options);
   const world = await createWorld(server);

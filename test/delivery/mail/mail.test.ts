@@ -245,7 +245,7 @@ describe('a mail job', () => {
     ];
     await createFollower('grace');
     await setStatus();
-    // The mail server refuses the mails with a temporary error, so they wait for a retry.
+    // The mail server refuses these mails with a temporary error, so the mails wait for a retry.
     for (const address of ['grace', 'unfollowed', 'blocked', 'left', 'silent'])
       smtp.refuse(`${address}@example.com`, 450);
     expect(await runJobs(server)).toHaveLength(1);
@@ -322,7 +322,7 @@ describe('a mail job', () => {
 
   test('after a crash in the middle of a batch of mails, at most one mail is sent twice, with the same message id', async () => {
     for (const name of ['anna', 'max', 'zoe']) await createFollower(name);
-    // Simulates a crash after the mail to max is sent and before the server records the mail as sent.
+    // Simulates a crash after the mail to Max is sent and before the server records that this mail is sent.
     await server.sql(`create function die() returns trigger language plpgsql as $$ begin
       if (select name from users where id = new.user_id) = 'max' then raise 'died'; end if; return new; end $$`);
     await server.sql(
@@ -355,8 +355,8 @@ describe('a mail job', () => {
 describe('the notices before a token expires', () => {
   const dayMs = 86_400_000;
   /**
-   * Issues a token of the owner that expires in `days` days. When the token was issued, no mail about its expiry was
-   * due.
+   * Issues a token, by default in the name of the owner, that expires in `days` days. No mail about its expiry is due
+   * when the token is issued.
    */
   async function expiring(days: number, options: { issuerId?: number; name?: string } = {}) {
     const { id } = await issueToken(server, world, 'read', { name: 'Support <b>', issuerId: ownerId, ...options });
@@ -467,7 +467,7 @@ describe('mails about the security of an account', () => {
     await administer(server, admin =>
       scheduleAccountDeletion({ ...admin, now: new Date('2026-11-20T20:15:00Z') }, world.accountId),
     );
-    // A second request for the deletion does not change the date of the deletion, and sends no mail.
+    // A second request to delete the account does not change the date of the deletion, and sends no mail.
     await administer(server, admin => scheduleAccountDeletion(admin, world.accountId));
     expect(await runJobs(server)).toEqual([]);
     expect(recipients().sort()).toEqual([await emailOf(server, world.ownerId), await emailOf(server, secondId)].sort());

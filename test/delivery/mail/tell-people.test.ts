@@ -24,7 +24,7 @@ beforeEach(async () => {
   ideaId = await insertIdea(server, world, { title: 'Dark mode' });
 });
 
-/** Returns the user ids that got a notification in the account, by the kind of the notification. */
+/** Returns the ids of the users who got a notification in the account, grouped by the kind of the notification. */
 async function told(): Promise<Record<string, number[]>> {
   const rows = await server.sql<{ kind: string; user_ids: number[] }>(
     `select kind, array_agg(user_id order by user_id) as user_ids from notifications where account_id = $1 group by kind`,
@@ -268,7 +268,7 @@ describe('the job that notifies all followers', () => {
     return row;
   };
 
-  /** Runs the due jobs. Returns the jobs that these jobs have added, without running the added jobs. */
+  /** Runs the due jobs. Returns the jobs that the due jobs have added, and does not run these added jobs. */
   async function jobsMade() {
     await server.sql(`create function hold() returns trigger language plpgsql as $$
       begin new.run_at := now() + interval '1 day'; return new; end $$`);

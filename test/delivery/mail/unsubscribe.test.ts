@@ -159,7 +159,8 @@ describe('the unsubscribe page', () => {
   test('the button of the unsubscribe page unfollows the idea', async () => {
     await setStatus('planned');
     await runJobs(server);
-    // The HTML form has no action and no fields, so a browser sends an empty POST to the URL of the page.
+    // The HTML form of the page has no action and no fields. So a browser sends an empty POST request to the URL of the
+    // page.
     const answer = await oneClick(pathInMail(), {}, '');
 
     expect(answer.status).toBe(200);

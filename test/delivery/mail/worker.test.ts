@@ -36,7 +36,7 @@ test('a separate worker turns an event of the server into notifications in the a
   await chat.waitForRequests(1);
   await eventually(async () => {
     expect(smtp.received.map(({ to }) => to)).toEqual(['grace@example.com']);
-    // The mail server refused one of the two mails temporarily. This mail waits for a retry in a job of its own.
+    // The mail server refused one of the two mails temporarily. The refused mail waits for a retry in a separate job.
     const [deferred] = await server.sql<{ id: number }>('select id from notifications where mailed_at is null');
     expect((await waitingJobs(server)).filter(({ task }) => task === 'mail_people')).toMatchObject([
       { payload: [{ account_id: world.accountId, id: deferred?.id }], attempts: 1 },

@@ -5,7 +5,7 @@ import { operatorIn } from '../../helpers/administration.ts';
 import type { TestDatabase } from '../../helpers/database.ts';
 import { snapshot } from '../../helpers/snapshot.ts';
 
-/** Runs an administrative operation in one transaction, as the command line tool does. */
+/** Runs an administrative operation in one transaction, in the same way as the command line tool. */
 export function administer<T>(
   { database }: TestDatabase,
   work: (admin: Administration) => Promise<T>,
@@ -16,8 +16,8 @@ export function administer<T>(
 
 /**
  * Runs two operations at the same time, in the order that most likely causes a race condition. The second operation
- * starts when the first has done everything except its commit. The first commits when the second has ended or waits for
- * a lock.
+ * starts when the first operation has done everything except its commit. The first operation commits when the second
+ * operation has ended or waits for a lock.
  */
 export async function administerAtOnce(
   db: TestDatabase,
@@ -47,7 +47,8 @@ async function isSomebodyWaiting({ sql }: TestDatabase): Promise<boolean> {
 }
 
 /**
- * Expects that an operation throws an AdministrationError with a one-line message and leaves the database unchanged.
+ * Expects that an operation throws an AdministrationError with a message of one line. Expects that the operation leaves
+ * the database unchanged.
  */
 export async function expectRefusal(
   db: TestDatabase,

@@ -170,7 +170,7 @@ test('when the last two inbox statuses of a board are removed at the same time, 
 test('after two concurrent moves of statuses on one board, no two statuses of the board have the same position', async () => {
   const move = (key: string, position: number) => async (admin: Administration) =>
     updateStatus(admin, await requireStatus(admin, board, key), { position });
-  // The second move reads the position of its status before the first move commits.
+  // The second move reads the old position of its status, because the first move has not committed yet.
   const results = await administerAtOnce(db, move('archived', 1), move('done', 3));
   expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled']);
   expect(await keys()).toEqual(['archived', 'open', 'done', 'planned', 'in_progress', 'declined']);

@@ -94,7 +94,7 @@ describe('the right of a role to change members', () => {
         if (!isManaged) await administer(db, admin => addMember(admin, other, from));
         expect([from, removed, added]).toEqual([from, ...Array(2).fill(isManaged ? 'done' : 'forbidden')]);
       }
-      // No user can raise their own role, but each user can leave the account.
+      // A user cannot raise their own role, but can leave the account.
       const higher = roles.slice(0, roles.indexOf(own));
       for (const to of higher) {
         const outcome = await outcomeOf(
@@ -119,7 +119,7 @@ describe('the right of a role to change members', () => {
       admin => setMemberRole(asUser(admin, adminId), { accountId, userId }, 'admin'),
     );
     expect(results).toMatchObject([{ status: 'fulfilled' }, { reason: { reason: 'forbidden' } }]);
-    // An owner of another account and a blocked owner have no rights in this account.
+    // Neither an owner of another account nor a blocked owner has any rights in this account.
     const other = await createWorld(db);
     expect(await outcomeOf(acting(other.ownerId, admin => removeMember(admin, { accountId, userId })))).toBe(
       'forbidden',

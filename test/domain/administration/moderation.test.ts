@@ -125,7 +125,7 @@ test('the approval queue of an account shows its pending ideas, oldest first', a
   expect(await queue(own.boardId)).toEqual([early, late]);
   expect(await queue(null, 1)).toEqual([early]);
 
-  // Reads the queue in pages of one idea each. Two of the ideas have the same creation time.
+  // Reads the moderation queue in pages of one idea each. Two of the pending ideas have the same creation time.
   const twin = await add(2, second.id);
   const seen: number[] = [];
   for (let cursor: string | undefined | null; cursor !== null; ) {

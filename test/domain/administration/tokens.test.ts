@@ -45,7 +45,7 @@ const ways: [string, (admin: Administration, member: Member) => Promise<void>][]
   ['removed', (admin, member) => removeMember(admin, member)],
   ['demoted', (admin, member) => setMemberRole(admin, member, 'moderator')],
   ['blocked', (admin, member) => blockUser(admin, member)],
-  // Deletes only the membership, as the erasure of a user does. The erasure does not lock the account.
+  // Deletes only the membership. The erasure of a user does the same and does not lock the account.
   ['erased', async (admin, member) => void (await admin.em.nativeDelete(Membership, member))],
 ];
 
@@ -298,7 +298,7 @@ test('a rotation can prolong a token, but its old secret never works longer than
   await rotate(token.id, { overlapHours: 48, expiresAt: later }, now);
   expect(new Date((await secretsOf(token.id))?.end ?? '')).toEqual(expiresAt);
 
-  // A rotation can give an expired token a new life, but not its expired secret.
+  // A rotation can extend an expired token, but the previous secret of the token stays expired.
   const { token: expired } = await newToken({ expiresAt }, now);
   await rotate(expired.id, { overlapHours: 48, expiresAt: null }, expiresAt);
   expect(await secretsOf(expired.id)).toMatchObject({ previous_secret_hash: null, end: null });

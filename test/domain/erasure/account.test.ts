@@ -15,7 +15,7 @@ await scheduleDeletion(server, populated.world.accountId);
 
 const read = () => request(server, 'GET /api/v1/ideas', { token: populated.ownToken.token });
 
-/** Returns all database rows of an account, grouped by table. */
+/** Returns all database rows of an account, keyed by the name of the table. */
 async function rowsOf(accountId: number): Promise<Record<string, unknown[]>> {
   const tables = await server.sql<{ name: string }>(
     `select table_name as name from information_schema.columns
@@ -113,7 +113,7 @@ describe('an erased account', () => {
   });
 
   test('the erasure of an account does not change other accounts or any user', async () => {
-    // Leaves out the usage of tokens, because the server writes it at any time.
+    // Leaves out the usage of tokens, because the server may update the usage at any time.
     const rows = await rowsOf(populated.other.accountId);
     expect({ ...rows, token_usage: [] }).toEqual({ ...before[0], token_usage: [] });
     expect(await server.sql('select * from users order by id')).toEqual(users);

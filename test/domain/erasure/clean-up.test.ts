@@ -22,7 +22,7 @@ const options = { now, batchSize: 2 };
  * database, and compares the result with this content.
  */
 let expected: string[];
-/** The texts of all SQL statements that the uninterrupted clean-up ran. */
+/** The texts of all SQL statements that the uninterrupted clean-up has run. */
 let texts: Set<string>;
 let source: string;
 let accountId: number;
@@ -77,7 +77,7 @@ test('an erasure clean-up that is killed after 1, 2, 3 and more SQL statements a
 });
 
 test('an erasure clean-up that is killed at random moments and run again has the result of an uninterrupted clean-up', async () => {
-  // Repeats the test on a new copy of the database if the clean-up ended before the first kill.
+  // If the clean-up ended before the first kill, the loop repeats the test on a new copy of the database.
   let kills = 0;
   while (kills === 0) await onCopy(killAgainAndAgain);
 
@@ -85,9 +85,9 @@ test('an erasure clean-up that is killed at random moments and run again has the
     let next = start(copy.url);
     for (;;) {
       const child = await next;
-      // The next process already loads its modules while the current process cleans up.
+      // The next process loads its modules while the current process cleans up.
       next = start(copy.url);
-      // Each process may run longer than the previous process, so that the clean-up ends even on a slow machine.
+      // Each process gets more time than the previous process, so that the clean-up ends even on a slow machine.
       const outcome = await workFor(child, 50 + Math.random() * 150 * (kills + 1));
       if (outcome !== 'killed') {
         expect(outcome).toEqual({ isAlone: true, failures: 0 });
@@ -103,7 +103,7 @@ test('an erasure clean-up that is killed at random moments and run again has the
 
 test('only one of two parallel erasure clean-ups runs, and the other clean-up reports that it did nothing', async () => {
   await onCopy(async copy => {
-    // The lock lets the first clean-up end only after the other has begun.
+    // While the test holds this lock, the first clean-up cannot end before the second clean-up begins.
     const blocker = await connect(copy.url);
     await blocker.query('begin; select from accounts for update');
     const runs = [runCleanUp(copy, options), runCleanUp(copy, options)];
@@ -133,16 +133,15 @@ test('parallel erasures of one account, or of one user, have the result of a sin
     const twice = <T>(erase: () => Promise<T>) => Promise.all([erase(), erase(), erase()]);
     const accounts = await twice(() => eraseAccount(copy.database, accountId, due));
     const users = await twice(() => eraseUser(copy.database, userId, due));
-    // One of the three calls erases the account or the user. The other two calls find no account or user and do
-    // nothing.
+    // One of the three calls erases the account or the user. The other two calls find nothing to erase.
     for (const outcomes of [accounts, users]) expect(outcomes.filter(outcome => outcome !== undefined)).toHaveLength(1);
     expect(await dump(copy)).toEqual(expected);
   });
 });
 
 /**
- * Tables and indexes that an erasure may read in full, because they are small. The tables of the job queue are nearly
- * empty. The indexes contain only requested deletions, the placeholder user and pending deliveries.
+ * Tables and indexes that an erasure may read completely, because they are small. The tables of the job queue are
+ * nearly empty. The indexes contain only requested deletions, the placeholder user and pending deliveries.
  */
 const isSmall =
   /^_private_|^tasks_pkey$|^accounts_deletion_scheduled_at_idx$|^users_(deletion_requested_at_idx|placeholder_key)$|^webhook_deliveries_pending_idx$/;
@@ -151,7 +150,7 @@ test('every SQL statement of an erasure finds its rows through an index, except 
   expect(texts.size).toBeGreaterThan(40);
   await onCopy(async copy => {
     const client = await connect(copy.url);
-    // With this setting, PostgreSQL uses a suitable index even if the table is small.
+    // With this setting, PostgreSQL uses a suitable index even if the table has only a few rows.
     await client.query('set enable_seqscan = off');
     const scans: string[] = [];
     for (const text of texts) {
@@ -181,7 +180,10 @@ async function start(databaseUrl: string): Promise<ChildProcess> {
   return child;
 }
 
-/** Lets a process clean up for some time and kills it. Returns the clean-up's outcome, or 'killed' if it has none. */
+/**
+ * Lets the process clean up for the given time, and then kills it. Returns the outcome of the clean-up, or 'killed' if
+ * the clean-up did not end in time.
+ */
 async function workFor(child: ChildProcess, milliseconds: number): Promise<unknown> {
   const begun = once(child, 'message');
   child.send('begin');
@@ -194,14 +196,16 @@ async function workFor(child: ChildProcess, milliseconds: number): Promise<unkno
   return outcome;
 }
 
-/** Waits until PostgreSQL has noticed that the process was killed, and has released the lock of its clean-up. */
+/**
+ * Waits until PostgreSQL has noticed the end of the killed process, and has released the lock of the killed clean-up.
+ */
 async function lockIsFree({ sql }: TestDatabase) {
   const locks = `select from pg_locks l join pg_database d on d.oid = l.database
     where l.locktype = 'advisory' and d.datname = current_database()`;
   while ((await sql(locks)).length > 0) await delay(5);
 }
 
-/** Returns the tables and indexes that a query plan reads in full. */
+/** Returns the tables and indexes that PostgreSQL reads completely in a query plan. */
 function readWhole(plan: unknown): string[] {
   if (Array.isArray(plan)) return plan.flatMap(readWhole);
   if (typeof plan !== 'object' || plan === null) return [];

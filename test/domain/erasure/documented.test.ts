@@ -5,7 +5,10 @@ import { linesWith } from './dump.ts';
 import { marker, populate, requestDeletion, scheduleDeletion } from './populate.ts';
 import { runCleanUp } from './run.ts';
 
-/** Reads the table under a heading of docs/erasure.md. Returns its names, each with a word such as 'removed'. */
+/**
+ * Reads the table under a heading of docs/erasure.md. Returns the documented tables or columns, each with the first
+ * word of its description, such as 'removed'.
+ */
 function documented(heading: string): Map<string, string> {
   const text = readFileSync(new URL('../../../docs/erasure.md', import.meta.url), 'utf8');
   const section = text.split(/^## /m).find(part => part.startsWith(`${heading}\n`)) ?? '';
@@ -56,7 +59,7 @@ describe('the list of columns in docs/erasure.md', () => {
     expect(rows.map(({ name }) => name)).toEqual(rows.map(({ name }) => name).filter(name => columns.has(name)));
     const left = new Set(columns.keys());
     for (const { name } of rows) left.delete(name);
-    // docs/erasure.md lists no column that the database does not have.
+    // No column is left that docs/erasure.md lists and the database does not have.
     expect([...left]).toEqual([]);
   });
 
@@ -88,8 +91,8 @@ describe('the list of columns in docs/erasure.md', () => {
     const isChanged = (name: string) => columns.get(name) !== 'stays';
     const marked: string[] = [];
     for (const name of columns.keys()) if ((await markedRows(name)) > 0) marked.push(name);
-    // The text columns of the person that the erasure changes must be exactly the changed text columns in
-    // docs/erasure.md.
+    // The text columns with texts of the person that the erasure changes must be exactly the ones that docs/erasure.md
+    // lists as changed.
     expect(marked.filter(name => !isChanged(name))).toEqual([]);
     const texts = [...columns.keys()].filter(name => isChanged(name) && !/_id$|\.kind$|\.uid$/.test(name));
     expect(texts.filter(name => !marked.includes(name))).toEqual([]);
@@ -114,7 +117,7 @@ describe('the list of columns in docs/erasure.md', () => {
 });
 
 describe('the list of tables in docs/erasure.md', () => {
-  /** Tables of the job queue that hold no data of accounts. */
+  /** Matches the names of the job queue's tables that hold no data of accounts. */
   const ofQueue = /^graphile_worker\._private_(job_queues|tasks|known_crontabs)$|^graphile_worker\.migrations$/;
 
   test('docs/erasure.md lists every table of the database, except the tables of the job queue that hold no data of accounts', async () => {
@@ -130,7 +133,7 @@ describe('the list of tables in docs/erasure.md', () => {
       world.accountId,
       other.ownerId,
     ]);
-    // Inserts networks of votes again, because the earlier erasure of the person has removed them.
+    // Inserts rows into vote_networks again, because the earlier erasure of the person has removed all such rows.
     await server.sql(
       `insert into vote_networks (account_id, idea_id, voter_id, network, expires_at)
       select account_id, idea_id, voter_id, $2, now() from votes where account_id = $1`,
@@ -145,7 +148,7 @@ describe('the list of tables in docs/erasure.md', () => {
     expect((await runCleanUp(server)).accounts.map(({ id }) => id)).toEqual([world.accountId, other.accountId]);
     const after = await countRows(server);
     for (const [name, fate] of tables) {
-      // The clean-up has erased both accounts. The remaining OAuth record is a client, which belongs to no account.
+      // The clean-up has erased both accounts. The one remaining OAuth record is a client, which belongs to no account.
       if (fate === 'removed') expect([name, after[name]]).toEqual([name, name === 'oauth_records' ? 1 : 0]);
       else expect([name, after[name]]).toEqual([name, before[name]]);
     }

@@ -33,7 +33,10 @@ function variantsOf(text: string): string[] {
   return [text.toLowerCase(), text.toUpperCase(), `${text.charAt(0).toUpperCase()}${text.slice(1)}`];
 }
 
-/** Returns the base64 characters of a text that begins at the given offset of a longer encoded text. */
+/**
+ * Returns the base64 characters of a text that begins at the given offset of a longer text. Leaves out characters that
+ * also encode neighbouring bytes.
+ */
 function base64At(text: string, offset: number): string {
   const encoded = Buffer.from(' '.repeat(offset) + text)
     .toString('base64')

@@ -7,7 +7,7 @@ import { requestDeletion } from './populate.ts';
 import { runCleanUp } from './run.ts';
 
 const db = await createDatabaseForFile();
-// A table of an extension. Its foreign key has no cascade, so the user can be deleted only after the user's notes.
+// A table of an extension. Its foreign key does not cascade, so the notes of a user must be deleted before the user.
 await db.sql('create table notes (user_id bigint references users, body text)');
 
 const deleteNotes = queryOfText<never>('delete from notes where user_id = $1', 1);

@@ -2,13 +2,13 @@ import type { Database, Queryable } from '../../../server/database/database.ts';
 
 export interface FailingDatabase {
   database: Database;
-  /** Returns whether the database has rejected an SQL statement yet. */
+  /** Returns whether the database has already rejected an SQL statement. */
   isKilled(): boolean;
 }
 
 /**
- * Simulates a process that is killed: returns a database that runs the given number of SQL statements and rejects all
- * later statements. PostgreSQL then rolls back the open transaction.
+ * Simulates a killed process. Returns a database that runs the given number of SQL statements and rejects all later
+ * statements. PostgreSQL then rolls back the open transaction.
  */
 export function failAfter(inner: Database, statements: number): FailingDatabase {
   let left = statements;

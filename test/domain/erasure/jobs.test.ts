@@ -8,7 +8,7 @@ import { addWebhook, administer } from '../../helpers/webhooks.ts';
 
 const db = await createDatabaseForFile();
 
-/** The ids of the rows that the test jobs name in their payloads. */
+/** The ids of the rows that the payloads of the test jobs contain. */
 interface Named {
   world: World;
   endpointId: number;
@@ -36,7 +36,9 @@ async function createNamed(): Promise<Named> {
   return { world, endpointId, ...(row as Omit<Named, 'world' | 'endpointId'>) };
 }
 
-/** Returns a job for each task, as this server version and as the previous server version would add it. */
+/**
+ * Returns two jobs for each task: one as this server version adds it, and one as the previous server version adds it.
+ */
 const jobsOf = ({ world, endpointId, channelId, eventId, notificationId }: Named): [string, unknown][] => {
   const account_id = world.accountId;
   return [

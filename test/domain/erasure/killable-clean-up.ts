@@ -1,7 +1,7 @@
 /**
- * The program of a process that runs a clean-up, and that a test can kill at any moment. The process loads all modules
- * and then waits for a message, so that the kill comes during the clean-up. Small batches make many different
- * interruptions possible.
+ * The program of a process that runs a clean-up. A test can kill the process at any moment. The process first loads all
+ * modules and waits for a message, so that the kill happens during the clean-up. Because the batches are small, many
+ * different interruptions are possible.
  */
 import { openDatabase } from '../../../server/database/database.ts';
 import { runCleanUp } from './run.ts';

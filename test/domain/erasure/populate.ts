@@ -14,7 +14,7 @@ import { addWebhook, administer } from '../../helpers/webhooks.ts';
 /** A word that occurs in every text about the person, and in no other text. */
 export const marker = 'zabriskie';
 
-/** A recovery code of the person, without its hyphens: the server hashes recovery codes without hyphens. */
+/** A recovery code of the person, without hyphens, because the server hashes recovery codes without hyphens. */
 export const recoveryCode = '0123456789abcdef';
 
 export const person = {
@@ -22,14 +22,14 @@ export const person = {
   email: 'Quillon.Zabriskie@person.example',
   notificationEmail: 'q+zabriskie@person.example',
   avatarUrl: 'https://avatars.example/zabriskie.png',
-  // Not a real language: like each text about the person, the value must contain the marker.
+  // This value is not a real language. Like each text about the person, it must contain the marker.
   language: 'x-zabriskie',
 };
 
 export interface Populated {
   /**
-   * The person that the tests erase. This person was active in the first test account (`world`), and is a blocked
-   * member in the second one (`other`).
+   * The tests erase this person. The person was active in the first test account, `world`. In the second test account,
+   * `other`, the person is a blocked member.
    */
   world: World;
   other: World;
@@ -43,8 +43,8 @@ export interface Populated {
 }
 
 /**
- * Fills two accounts with every kind of action by the person, and with actions of others on the person's ideas.
- * Afterwards, each database table that can name the person or contain their texts has a row about the person.
+ * Fills two accounts: the person performs every kind of action, and other users act on the person's ideas. Afterwards,
+ * each database table that can name the person or contain their texts has a row about the person.
  */
 export async function populate(server: TestServer): Promise<Populated> {
   const world = await createWorld(server);
@@ -81,8 +81,8 @@ export async function populate(server: TestServer): Promise<Populated> {
   );
   const by = askerFor(server);
 
-  // The id of this tag equals the id of the person. A tag has an id and a name as a person has, but the erasure must
-  // not change it.
+  // This tag has the same id as the person. Both have the fields `id` and `name`, but the erasure must change only the
+  // person.
   await server.sql(
     `insert into tags (id, account_id, board_id, name, color) overriding system value values ($1, $2, $3, 'Night', '#000000')`,
     [personId, world.accountId, world.boardId],
@@ -121,7 +121,7 @@ export async function populate(server: TestServer): Promise<Populated> {
   await runAsUser(server, world, personId, op => castOwnVote(op, otherIdeaId, 'up', Buffer.alloc(16)));
 
   expect(await runJobs(server)).toEqual([]);
-  // From now on the webhook receiver rejects all deliveries, so they stay pending.
+  // From now on the webhook receiver rejects all deliveries, so the deliveries stay pending.
   receiver.respondWith((response, { body }) => response.writeHead(500).end(body));
   await by(ownToken, `POST /api/v1/ideas/${ideaId}/status`, { status: 'in_progress' });
   await by(personToken, `POST /api/v1/ideas/${otherIdeaId}/vote`, { value: 'up' });
@@ -168,7 +168,10 @@ function askerFor(server: TestServer) {
   };
 }
 
-/** Adds unsent invitations: one to the person's address in upper case, one by the person, and one of other people. */
+/**
+ * Adds three unsent invitations. The first is to the person's address in upper case, the second is from the person, and
+ * the third is between other people.
+ */
 async function invite({ sql }: TestServer, { accountId, ownerId }: World, personId: number) {
   const invited: [string, number][] = [
     [person.email.toUpperCase(), ownerId],
@@ -188,8 +191,8 @@ async function invite({ sql }: TestServer, { accountId, ownerId }: World, person
 }
 
 /**
- * Adds unsent mails to the person: one about a new password, one that the person asked for before signing up, and one
- * about the deletion of an account.
+ * Adds unsent mails to the person: a notice about a new password, and a notice about the deletion of an account. A
+ * third mail has a sign-in link that the person requested before they had a user.
  */
 async function addNotices({ sql }: TestServer, { accountId }: World, userId: number) {
   await sql(`select graphile_worker.add_job('mail_password_notice', json_build_object('user_id', $1::bigint))`, [
@@ -201,7 +204,7 @@ async function addNotices({ sql }: TestServer, { accountId }: World, userId: num
   await sql(`select graphile_worker.add_job('mail_account_deletion', $1::json)`, [payload]);
 }
 
-/** Adds the rows of a person who has signed in to the admin area with two factors and has connected an OAuth client. */
+/** Adds rows about a person: a sign-in to the admin area with two factors, and a connected OAuth client. */
 async function signIn(server: TestServer, userId: number, tokenId: number, other: World) {
   const hash = (text: string) => createHash('sha256').update(text).digest();
   await server.sql(
@@ -241,7 +244,7 @@ async function signIn(server: TestServer, userId: number, tokenId: number, other
   const canonical = person.email.toLowerCase();
   const next = '/b/zabriskie';
   await server.sql(insertLink, [hash('sign-in link'), userId, null, person.email, canonical, next]);
-  // A sign-up link from the time before the person had a user.
+  // A sign-up link that was sent before the person had a user.
   await server.sql(insertLink, [hash('sign-up link'), null, other.accountId, person.email, canonical, next]);
   const stranger = 'stranger@example.com';
   await server.sql(insertLink, [hash('another link'), null, other.accountId, stranger, stranger, '/b/a-board']);
@@ -256,7 +259,7 @@ async function signIn(server: TestServer, userId: number, tokenId: number, other
   await server.sql(insertRecord, ['Client', hash('client'), '{}', null, null]);
 }
 
-/** Stores that the user requested their deletion, by default three days ago. */
+/** Stores that the user requested the deletion of their data, by default three days ago. */
 export async function requestDeletion({ sql }: Pick<TestServer, 'sql'>, userId: number, hoursAgo = 72) {
   await sql(`update users set deletion_requested_at = now() - $2 * interval '1 hour' where id = $1`, [
     userId,

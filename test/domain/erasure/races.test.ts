@@ -30,7 +30,10 @@ async function createLeaving() {
   return { userId, token, tokenId };
 }
 
-/** Opens a transaction and runs an SQL statement in it. The transaction keeps its locks until the test ends it. */
+/**
+ * Opens a transaction and runs an SQL statement in it. The transaction keeps its locks until the test commits the
+ * transaction.
+ */
 async function holding(text: string, values: unknown[]): Promise<pg.Client> {
   const client = await connect(server.url);
   onTestFinished(() => client.end());
@@ -50,7 +53,10 @@ const isWaiting = (count = 1) =>
 const isErased = async (userId: number) => (await server.sql('select from users where id = $1', [userId])).length === 0;
 
 describe('a request that began before the erasure of its user', () => {
-  /** Erases a user while a request of the user waits for `lock`. Then releases the lock and returns the answer. */
+  /**
+   * Erases a user while a request of the user waits for `lock`. Then releases the lock and returns the response to the
+   * request.
+   */
   async function overtake(lock: string, id: number, line: string, json: unknown): Promise<Answer> {
     const { userId, token } = await createLeaving();
     const holder = await holding(lock, [id]);
@@ -114,7 +120,7 @@ describe('uncommitted writes during an erasure', () => {
     const { userId } = await createLeaving();
     const ownIdeaId = await insertIdea(server, world, { authorId: userId });
     const ideaId = await insertIdea(server, world);
-    // The erasure first replaces the author of the comments, and then waits for this lock on the idea.
+    // The erasure first replaces the author of the user's comments. Then it waits for this lock on an idea of the user.
     const holder = await holding('select from ideas where id = $1 for update', [ownIdeaId]);
     const outcome = runCleanUp(server);
     await isWaiting();
@@ -197,8 +203,8 @@ test('if an OAuth token is refreshed while its user is erased, both operations f
   const tokens = await program.connect(await signedIn(provider, userId), { [world.boardId]: 'write' });
   await requestDeletion(server, userId);
 
-  // The token refresh holds the lock of the OAuth grant and waits for this lock. The erasure holds the lock of the user
-  // and also waits.
+  // The token refresh holds the lock of the OAuth grant, and waits for the lock that `holder` has. The erasure holds
+  // the lock of the user and also waits.
   const holder = await holding('select from api_tokens where issuer_id = $1 for update', [userId]);
   const refreshed = program.refresh(tokens.refresh_token);
   await isWaiting();
@@ -271,7 +277,8 @@ test('no request gets an unexpected error and no row is lost if a user is erased
 
   expect(outcome).toMatchObject({ users: [{ id: userId }], failed: [] });
   const refusals = new Set(answers.filter(({ status }) => status >= 300).map(({ key }) => key));
-  // Accepts service_unavailable, because on a slow machine a request may time out while it waits for a lock.
+  // The error service_unavailable is allowed, because on a slow machine a request may time out while it waits for a
+  // lock.
   const ruled = ['consecutive_comment', 'idea_already_merged', 'merge_into_self', 'not_found', 'service_unavailable'];
   expect([...refusals].filter(key => !ruled.includes(key ?? ''))).toEqual([]);
   expect(new Set(ofUser.map(({ status }) => status))).toEqual(new Set([201, 401]));

@@ -12,7 +12,7 @@ export interface CleanUpOutcome {
   failed: { what: string; id: number; error: unknown }[];
 }
 
-/** Erases the accounts and users whose deletion is due, by default with the default grace periods. */
+/** Erases the accounts and users whose deletion is due. By default, the default grace periods of the server apply. */
 export async function runCleanUp(
   { database }: Pick<TestDatabase, 'database'>,
   options: Partial<CleanUpOptions> = {},

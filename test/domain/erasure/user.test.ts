@@ -31,8 +31,8 @@ describe('an erased user', () => {
     await expectInvariants(server);
     for (const sql of [tallies, votes, writings]) before[sql] = await server.sql(sql);
     const lines = await dump(server);
-    // Before the erasure, the database must contain texts of the person. Otherwise the tests in this file would prove
-    // nothing.
+    // Before the erasure, the database must contain texts of the person. Otherwise the tests in this file would pass
+    // without an erasure.
     expect(linesWith(lines, marker).length).toBeGreaterThan(30);
     for (const value of Object.values(person))
       expect(lines.some(line => line.includes(JSON.stringify(value).slice(1, 9)))).toBe(true);
@@ -138,7 +138,7 @@ describe('an erased user', () => {
     for (const event of rows) {
       const sent = presentEvent(event, server.config);
       expect(events[event.type].parse(sent)).toEqual(sent);
-      // A worker of an older version sends the column `body`, which has no urls.
+      // Workers of older server versions send the column `body`. It must not contain the field `url`.
       const withoutUrls = JSON.stringify(sent.data, (name, value) => (name === 'url' ? undefined : value));
       expect(event.body).toMatchObject({ type: event.type, data: JSON.parse(withoutUrls) });
     }
@@ -150,7 +150,7 @@ describe('an erased user', () => {
     }
     const authored = rows.filter(({ body }) => JSON.stringify(body).includes(`"author":{"id":${placeholderId},`));
     expect(authored.length).toBeGreaterThan(8);
-    // The erasure must not change the tag that has the same id as the person.
+    // The erasure must not change the tag "Night", whose id equals the id of the person.
     expect(rows.some(({ body }) => JSON.stringify(body).includes('"name":"Night"'))).toBe(true);
   });
 
@@ -162,7 +162,7 @@ describe('an erased user', () => {
     expect(pending.length).toBeGreaterThan(1);
     for (const { is_redacted, shows_placeholder } of pending) expect(is_redacted).toBe(shows_placeholder);
     const responses = await server.sql('select from webhook_attempts where response is not null');
-    // The erasure keeps the stored webhook responses to events that do not show the erased user.
+    // The erasure keeps stored responses of webhook receivers if the delivered event does not show the erased user.
     expect(responses.length).toBeGreaterThan(0);
   });
 

@@ -5,7 +5,7 @@ import { request } from '../../helpers/request.ts';
 import { startServerForFile } from '../../helpers/server.ts';
 import { logStatements } from '../../helpers/statement-log.ts';
 
-/** The number of votes. A merge copies so many votes in several batches. */
+/** The number of votes on the source idea. It is high enough that a merge copies the votes in several batches. */
 const manyVotes = 2_500;
 
 let world: World;
@@ -63,13 +63,13 @@ test('votes that a failed merge has copied do not count, and the next merge of t
   expect({ source: await read(source), target: await read(target) }).toEqual(before);
   expect(before.target).toMatchObject({ up_count: 0, down_count: 0, my_vote: 'none' });
 
-  // The voter changes the vote on the source idea after the vote was copied.
+  // The failed merge has already copied this vote. Now the voter changes the vote on the source idea.
   await post(`${source}/vote`, { value: 'down' });
   const rows = await server.sql<{ xmin: string }>('select xmin from votes where idea_id = $1', [target]);
   const merged = await merge();
   expect(merged.body.target).toMatchObject({ up_count: before.source.up_count - 1, my_vote: 'down' });
   const kept = await server.sql<{ xmin: string }>('select xmin from votes where idea_id = $1', [target]);
-  // The merge rewrites only the changed vote and keeps the other copies.
+  // The merge rewrites only the copy of the changed vote. It keeps the rows of all other copies.
   expect(kept.filter(({ xmin }) => xmin === rows[0]?.xmin)).toHaveLength(manyVotes);
   await expectInvariants(server);
 });
@@ -83,7 +83,7 @@ test('each accepted vote that arrives during a merge of an idea with many votes 
   );
   const [merged, answers] = await Promise.all([merge(), voting]);
   expect(merged.status).toBe(200);
-  // After the merge, the source idea rejects votes with 404.
+  // After the merge, the server rejects votes on the source idea with 404.
   for (const [n, { status }] of answers.entries()) expect(n % 3 === 0 ? [200, 404] : [200]).toContain(status);
   const counted = answers.filter(({ status }) => status === 200).length;
   const { up_count, down_count } = await read(target);

@@ -99,8 +99,8 @@ test('after random votes and merges, the next merge has the result of its previe
         else {
           const target = ids[one.target] ?? 0;
           const said = await preview(idea, target).catch(keyOf);
-          // If the idea is already merged into this target, the merge changes nothing, but the preview of the merge
-          // fails.
+          // If the idea is already merged into this target, another merge succeeds without any change, but the preview
+          // of the merge fails.
           const done = await merge(idea, target).catch(keyOf);
           if (typeof said !== 'string') {
             merges += 1;
