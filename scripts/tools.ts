@@ -25,8 +25,8 @@ function listTools(): string {
   ]);
   return `## The tools
 
-A \`?\` marks an optional argument. The list of tools tells the MCP client the type of each argument, and the meaning of
-most arguments.
+In this table, a \`?\` marks an optional argument. When an MCP client requests the list of tools, the server also returns
+the type of each argument, and the meaning of most arguments.
 
 ${markdownTable(['tool', 'purpose', 'needed grant and capability', 'counts as', 'destructive', 'arguments'], rows)}`;
 }
@@ -70,7 +70,8 @@ function listLimits(): string {
   return `## Limits
 
 Tool calls and REST requests with the same token share the rate limits of the token. A request for the list of tools
-does not count against these limits. A token can have [own limits and allowed networks](api.md#restrict-a-token).
+does not count against these limits. A token can have [rate limits of its own and allowed
+networks](api.md#restrict-a-token).
 
 ${markdownTable(['limit', 'default', 'setting'], rows)}`;
 }
@@ -89,12 +90,12 @@ function listErrors(): string {
   const rows = keys.map(key => [`\`${key}\``, String(errors[key].status), adviceFor(key)]);
   return `## Errors
 
-The agent gets the error key and the advice in this table. If the result of a call has \`isError\`, the HTTP
-status is 200 instead of the status in this table.
+If a tool call fails, the agent gets an error key and advice from this table. If the result of a tool call has
+\`isError\`, the HTTP status is 200 instead of the status in this table.
 
 ${markdownTable(['error key', 'HTTP status', 'advice to the agent'], rows)}
-For some error keys, \`error.details\` has the data for the next call. The error responses of the REST API
-have the same details.
+For some error keys, \`error.details\` has data that the agent needs for its next call. In the REST API, error
+responses have the same \`details\`.
 
 ${markdownTable(['error key', 'fields of `details`', 'meaning'], listDetails(keys))}`;
 }
