@@ -44,7 +44,7 @@ const told = () => readAudit(server.auditLines).map(({ event, by, by_user_id }) 
 const byOwner = (event: string) => ({ event, by: 'user', by_user_id: world.ownerId });
 
 describe('the account', () => {
-  test('the account page shows the plan of the account, the e-mail address of its owner, and how many members and boards it has', async () => {
+  test("the account page shows the account's plan, the owner's e-mail address, and the numbers of members and boards", async () => {
     const admin = await signedIn(server, await createMember(server, world.accountId, 'admin'));
     expect((await visitor.get('/admin/account')).html).toContain('community, with the Agent API');
     await server.sql(`update accounts set plan = 'starter' where id = $1`, [world.accountId]);
@@ -91,7 +91,7 @@ describe('the account', () => {
     expect(server.auditLines).toEqual([]);
   });
 
-  test('the account page and the error message for a wrong slug are in German for a browser that prefers German', async () => {
+  test('the account page, and the error message for a wrong account slug, are in German for a browser that prefers German', async () => {
     const german = { headers: { 'accept-language': 'de-DE,en;q=0.5' } };
     const { html } = await visitor.get('/admin/account', german);
     expect(html).toContain('community, mit der Agent API');
@@ -148,7 +148,7 @@ describe('the deletion of the account', () => {
     expect(told()).toEqual([byOwner('account.deletion_scheduled'), byOwner('account.deletion_cancelled')]);
   });
 
-  test("a wrong slug or password does not schedule an account's deletion, and wrong passwords count against the rate limit of sign-ins", async () => {
+  test("an account's deletion is not scheduled if the owner enters a wrong slug or password, and wrong passwords count against the rate limit of sign-ins", async () => {
     const wrong = await schedule({ slug: 'acme', current_password: owner.password });
     expect([wrong.status, wrong.html.includes(`Enter ${slug} to confirm`)]).toEqual([422, true]);
     expect(wrong.html).toContain('value="acme"');
@@ -166,7 +166,7 @@ describe('the deletion of the account', () => {
     ]);
   });
 
-  test('once the server has begun to erase an account, its owner can neither open the account page nor cancel the deletion', async () => {
+  test("once the server has begun to erase an account, the account's owner can neither open the account page nor cancel the deletion", async () => {
     await schedule({ slug, current_password: owner.password });
     await server.sql('update accounts set erasure_began_at = now() where id = $1', [world.accountId]);
     expect((await visitor.get('/admin/account')).status).toBe(403);
@@ -195,7 +195,7 @@ describe.each(['admin', 'moderator', 'member'] as const)(
   },
 );
 
-test('the account page and the deletion page of another account get 404, and a visitor without a session must sign in first', async () => {
+test('requests for the account page and the deletion page of another account get 404, and a visitor without a session must sign in first', async () => {
   const [other] = await server.sql<{ slug: string }>('select slug from accounts where id = $1', [
     (await createWorld(server)).accountId,
   ]);

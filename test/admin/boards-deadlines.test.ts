@@ -75,7 +75,7 @@ describe('the deadlines of a board', () => {
     });
   });
 
-  test('the deadlines page shows each deadline in the chosen time zone and in UTC, and the browser remembers the zone', async () => {
+  test('the deadlines page shows each deadline in the chosen time zone and in UTC, and a cookie keeps the chosen time zone for later visits', async () => {
     await save({ zone: 'Europe/Berlin', submissions_open_at: '2026-03-28T09:00', voting_close_at: '2026-07-01T09:00' });
     expect(await stored()).toMatchObject({
       submissions_open_at: '2026-03-28 08:00:00+00',
@@ -136,7 +136,7 @@ describe('the deadlines of a board', () => {
     expect(await stored()).toMatchObject({ voting_close_at: second, submissions_open_at: '2026-04-30 22:00:00+00' });
   });
 
-  test('if the deadlines form has a new time zone and an unchanged deadline, the server saves nothing and shows the deadline in that zone', async () => {
+  test('if the deadlines form is sent with a new time zone and an unchanged deadline, the server saves nothing and shows that deadline in the new time zone', async () => {
     await save({ voting_close_at: '2026-07-01T09:00' });
     const before = await stored();
     const other = { zone: 'America/New_York', voting_close_at: '2026-07-01T09:00', voting_open_at: '2026-06-01T10:00' };
@@ -223,7 +223,7 @@ describe('a time zone', () => {
     ['Pacific/Apia', '2011-12-30T12:00', []],
     ['Asia/Kathmandu', '2026-01-01T00:00:30', ['2025-12-31T18:15:30.000Z']],
     ['UTC', '2026-02-29T00:00', undefined],
-  ])('for the time zone %s, the local time %s occurs at exactly these times: %j', (zone, text, times) => {
+  ])('for the time zone %s, the local time %s occurs at exactly these times in UTC: %j', (zone, text, times) => {
     expect(isoTimes(zone, text)).toEqual(times);
   });
 

@@ -61,7 +61,7 @@ describe('the statuses of a board', () => {
     ]);
   });
 
-  test("an owner can move a status in a board's list of statuses, and a double click moves it only once", async () => {
+  test("an owner can move a status in a board's list of statuses, and a double click moves the status only once", async () => {
     const { html } = await visitor.get(pathOf('statuses'));
     const form = html.split(`action="${pathOf('statuses/done/move')}"`)[1]?.split('</form>')[0] ?? '';
     expect([...form.matchAll(/name="position" value="(\d+)"/g)].map(([, position]) => position)).toEqual(['3', '5']);
@@ -94,7 +94,7 @@ describe('the statuses of a board', () => {
     expect(audited().filter(([, by]) => by === 'user')).toEqual([]);
   });
 
-  test('an owner cannot remove a status that ideas still have, and the page of statuses shows how many published and pending ideas have it', async () => {
+  test('an owner cannot remove a status that ideas still have, and the page of statuses shows the numbers of published and pending ideas in the status', async () => {
     const remove = async (key: string): Promise<Seen> => {
       const form_token = formTokenIn((await visitor.get(pathOf('statuses'))).html);
       return visitor.post(pathOf(`statuses/${key}/remove`), { form_token });

@@ -121,7 +121,7 @@ describe('the settings of a board', () => {
     ]);
   });
 
-  test('the settings page of a board stores the language of its ideas, and refuses an unknown language', async () => {
+  test("an owner can choose the language of a board's ideas on the settings page, and an unknown language is refused", async () => {
     const language = async () =>
       (await server.sql('select language from boards where id = $1', [world.boardId]))[0]?.language;
     expect((await save({ language: 'german' })).status).toBe(303);
@@ -131,7 +131,7 @@ describe('the settings of a board', () => {
     expect(await language()).toBe('german');
   });
 
-  test('a slug that is taken or an empty name does not change a board, and the form still shows the entered name', async () => {
+  test('a board keeps its settings if the new name is empty or the new slug is taken, and the form still shows the entered name', async () => {
     const other = await createWorld(server, { isPublic: true });
     const before = await stored();
     const answer = await save({ name: 'Mine', slug: other.boardSlug, is_public: 'yes' });
@@ -295,7 +295,7 @@ describe('the pages of boards', () => {
     ]);
   });
 
-  test('the admin pages of boards escape HTML in names and labels, and outside form fields they also remove characters that change the text direction', async () => {
+  test('the admin pages of boards escape HTML in names and labels, and remove characters that change the text direction from all text outside form fields', async () => {
     const hostile = `"><img src=x onerror='alert(1)'>\u202e`;
     const tagId = await createTag(server, world.accountId, world.boardId, hostile);
     await insertIdea(server, world, { moderationState: 'pending' });
@@ -382,7 +382,7 @@ describe('the home page', () => {
     expect((await admin.get('/admin')).html).toContain('An owner can keep the account');
   });
 
-  test('the home page of the admin area shows a moderator the pending ideas, and a member only the public boards', async () => {
+  test('the admin home page shows the pending ideas to a moderator, and only the public boards to a person with the role member', async () => {
     await insertIdea(server, world, { moderationState: 'pending' });
     const { slug } = await createBoard(server, world.accountId, { name: 'Open to all', isPublic: true });
     const moderator = await signedIn(server, await createMember(server, world.accountId, 'moderator'));

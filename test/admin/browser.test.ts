@@ -86,7 +86,7 @@ describe.runIf(findChromium())('the admin area in a browser', () => {
     await page.waitForURL(`**${path}`);
   }
 
-  test('a person without JavaScript can set a password through a mailed link and sign in with it, with the keyboard alone', async () => {
+  test('a person who uses only the keyboard and has no JavaScript can set a password through a mailed link and then sign in', async () => {
     const email = await emailOf(server, await createMember(server, world.accountId, 'admin'));
     const page = await open({ javaScriptEnabled: false });
     await page.goto('/sign-in');
@@ -111,7 +111,7 @@ describe.runIf(findChromium())('the admin area in a browser', () => {
     await page.context().close();
   });
 
-  test('a new person without JavaScript can sign up from a public board through a mailed link, with the keyboard alone', async () => {
+  test('a new person who uses only the keyboard and has no JavaScript can sign up on a public board through a mailed link', async () => {
     const page = await open({ javaScriptEnabled: false });
     await page.goto(`/b/${world.boardSlug}`);
     await reach(page, page.getByRole('link', { name: 'Sign in' }), { open: 'Enter' });

@@ -98,7 +98,7 @@ describe('a chat channel', () => {
     ]);
   });
 
-  test('an invalid chat channel is refused, and the form names the mistake and keeps the entered name and events but not the URL', async () => {
+  test('an invalid chat channel is refused, and the form explains the mistake and keeps the entered name and events, but not the URL', async () => {
     const cases: [Record<string, string>, string][] = [
       [{ url: '' }, 'is not a URL'],
       [{ kind: 'discord' }, 'must be the URL of an incoming webhook'],
@@ -175,7 +175,7 @@ describe('the pages of chat channels', () => {
     },
   );
 
-  test('requests for the chat channels of another account get 404, and a new channel for a board of another account gets 422', async () => {
+  test("requests for the chat channels of another account get 404, and a request to create a channel for another account's board gets 422", async () => {
     const other = await createWorld(server);
     const id = await addChannel(other, 'mattermost', `${receiver.url}/hooks/x`);
     const before = await channels(other);

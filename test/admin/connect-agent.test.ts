@@ -51,7 +51,7 @@ describe('links on the page of API tokens that connect an agent', () => {
     ['all tools', '', 'idea-board', address],
     ['tools that only read', '?tools=read', 'idea-board-read-only', `${address}?readonly=true`],
   ])(
-    'every link and command that connects an agent to %s contains the MCP address of this server and no secret',
+    "every link and command that connects an agent to %s contains the server's MCP address and no secret",
     async (_what, query, name, url) => {
       const { links, texts } = readPage(await visitor.get(`/admin/tokens${query}`));
       expect(readCursorLink(links['Add to Cursor'])).toEqual({
@@ -77,7 +77,7 @@ describe('links on the page of API tokens that connect an agent', () => {
     },
   );
 
-  test('links on the page of API tokens switch between all MCP tools and read-only MCP tools, and need no JavaScript', async () => {
+  test('a person without JavaScript can switch the page of API tokens between links for all MCP tools and links for read-only MCP tools', async () => {
     const { html, headers } = await visitor.get('/admin/tokens');
     expect([html.includes('<script'), headers.get('content-security-policy')?.includes('script-src')]).toEqual([
       false,
@@ -119,7 +119,7 @@ describe('links on the page of API tokens that connect an agent', () => {
     }
   });
 
-  test("a moderator or member gets 403 for the page of API tokens, without the page's links that connect an agent", async () => {
+  test('a moderator or member who requests the page of API tokens gets 403 and no link that connects an agent', async () => {
     const admin = await signedIn(server, await createMember(server, world.accountId, 'admin'));
     expect((await admin.get('/admin/tokens')).html).toContain('cursor://');
     for (const role of ['moderator', 'member'] as const) {
@@ -162,7 +162,7 @@ describe('the page of a new token', () => {
     expect(Object.keys(links)).toContain('Add to VS Code');
   });
 
-  test('the link to VS Code contains a configuration: VS Code asks for the API token and sends it in the Authorization header', async () => {
+  test('the configuration in the link to VS Code tells VS Code to ask for the API token and to send it in the Authorization header', async () => {
     const { links } = await create('write');
     for (const [label, url] of [
       ['Add to VS Code', address],
@@ -174,7 +174,7 @@ describe('the page of a new token', () => {
     }
   });
 
-  test('the texts to copy for Claude Code, Cursor and Codex contain the new API token, and the token works at the MCP endpoint', async () => {
+  test('the commands and settings to copy for Claude Code, Cursor and Codex contain the new API token, and the token works at the MCP endpoint', async () => {
     const { texts, token } = await create('write');
     const [, header = ''] =
       / --header "Authorization: Bearer ([^"]+)"$/.exec(texts['The command for Claude Code'] ?? '') ?? [];

@@ -64,7 +64,7 @@ const idsIn = (html: string) =>
 const nextIn = (html: string) => /rel="next" href="([^"]+)"/.exec(html)?.[1]?.replaceAll('&amp;', '&');
 
 describe('a webhook delivery', () => {
-  test("an owner can send a webhook delivery again from the delivery's page, and both requests have the same webhook-id and a valid signature", async () => {
+  test("an owner can send a webhook delivery again from the delivery's page, and the repeated request has the same webhook-id and a valid signature", async () => {
     await visitor.submit(`/admin/webhooks/${id}`, `/admin/webhooks/${id}/test`);
     await receiver.waitForRequests(1);
     const [delivery] = await deliveriesOf(server, id);
@@ -108,7 +108,7 @@ describe('a webhook delivery', () => {
     expect([await deliveriesOf(server, id), told()]).toMatchObject([[{ state: 'dead' }], []]);
   });
 
-  test('the page of a webhook delivery escapes HTML in the request body and the responses, and shortens both if they are long', async () => {
+  test('the page of a webhook delivery escapes HTML in the request body and in the responses, and shortens a long body or response', async () => {
     const hostile = `"><img src=x onerror='alert(1)'>\u202e\u2066\u0007\u009b\ufeff`;
     const body = JSON.stringify({
       type: 'idea.merged',
@@ -139,7 +139,7 @@ describe('a webhook delivery', () => {
 });
 
 describe('the delivery log', () => {
-  test('the delivery log of a webhook lists 60 deliveries once each, newest first, on three pages, even if a delivery arrives in the meantime', async () => {
+  test('the delivery log of a webhook lists each of 60 deliveries once on three pages, newest first, even if a new delivery arrives in the meantime', async () => {
     const made = (await insert(Array(60).fill('delivered'), { tries: 2 })).map(one => one.id).reverse();
     const first = await visitor.get(log);
     expect(Buffer.byteLength(first.html)).toBeLessThan(38_000);
@@ -152,7 +152,7 @@ describe('the delivery log', () => {
     expect(first.html).toContain('500 (2 ms)');
   });
 
-  test("a webhook's delivery log can be filtered by state, and each page searches only a limited number of deliveries", async () => {
+  test("a webhook's delivery log can be filtered by state, and the server examines only a limited number of deliveries for each page", async () => {
     const states: DeliveryState[] = ['pending', 'delivered', 'dead'];
     const made = await insert(Array.from({ length: 90 }, (_, n) => states[n % 3] as DeliveryState));
     const chips = { pending: 'Waiting', delivered: 'Delivered', dead: 'Given up' };

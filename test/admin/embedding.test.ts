@@ -47,7 +47,7 @@ describe('the origins that may embed the boards of an account', () => {
     ['https://app.example.com:443', ['https://app.example.com']],
     ['', []],
   ])(
-    'an owner can allow the origins %j to embed boards, and the server stores the origins in the form that browsers send',
+    'an owner can allow the origins %j to embed boards, and the server stores the origins in the spelling that browsers send',
     async (typed, saved) => {
       const { status, location } = await saveOrigins(typed);
       expect([status, location]).toEqual([303, `${path}?notice=saved`]);
@@ -71,7 +71,7 @@ describe('the origins that may embed the boards of an account', () => {
     'https:',
     "https://app.example.com;script-src'none'",
     "'self'",
-  ])('the embedding settings refuse the invalid origin %j, and the form still shows it', async typed => {
+  ])('the embedding settings refuse the invalid origin %j, and the form still shows this origin', async typed => {
     await saveOrigins('https://first.example.com');
     const { status, html } = await saveOrigins(`https://app.example.com ${typed}`);
     expect([status, html.includes('is not an origin such as')]).toEqual([422, true]);
@@ -116,7 +116,7 @@ describe('the embedding secrets of an account', () => {
     );
   });
 
-  test('the code samples on the page of a new embedding secret work: the Node code makes a token, and the form signs a person in', async () => {
+  test('on the page of a new embedding secret, the sample Node code creates a valid token, and the sample form signs a person in with this token', async () => {
     await saveOrigins(hostOrigin);
     const { html } = await createSecret();
     const [secret = '', code = '', page = ''] = [...html.matchAll(/<pre[^>]*>(.*?)<\/pre>/gs)].map(([, one = '']) =>
@@ -135,7 +135,7 @@ describe('the embedding secrets of an account', () => {
     expect(answer.location).toBe(`/b/${world.boardSlug}/embed?sign_in=done`);
   });
 
-  test('people can sign in with tokens of both embedding secrets of an account, and the page shows the last use of each secret', async () => {
+  test('people can sign in with tokens that are signed with either embedding secret of an account, and the settings page shows when each secret was last used', async () => {
     await saveOrigins(hostOrigin);
     const secrets = [secretIn((await createSecret()).html), secretIn((await createSecret()).html)];
     expect((await visitor.get(path)).html.match(/never used/g)).toHaveLength(2);

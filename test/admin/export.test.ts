@@ -31,7 +31,7 @@ async function piecesOf(userId: number): Promise<string[]> {
   return pieces;
 }
 
-test("the export of a person's data covers every table that refers to users, voters, votes, tokens or second factors, except tables listed with a reason", async () => {
+test("the export of a person's data covers every table that refers to users, voters, votes, tokens or second factors, except the tables in the list notExported", async () => {
   const rows = await server.sql<{ table: string }>(
     `select distinct conrelid::regclass::text as table from pg_constraint
     where contype = 'f'
@@ -111,7 +111,7 @@ test("the export of a person's data contains no secrets, and no ideas or comment
   }
 });
 
-test("the export of a person's data writes 450 rows in parts of at most 200 rows, each row once", async () => {
+test("an export of a person's data with 450 rows of each kind contains each row once, in parts of at most 200 rows", async () => {
   const { accountId, boardId } = await createWorld(server);
   const userId = await createMember(server, accountId, 'member');
   await server.sql(
@@ -143,7 +143,7 @@ test("the export of a person's data writes 450 rows in parts of at most 200 rows
   expect(Math.max(...pieces.map(piece => piece.split('"account":').length - 1))).toBe(200);
 });
 
-test("an export of a person's data needs the password, writes an audit entry, and is possible three times in an hour", async () => {
+test('a person must enter their password to export their data, can export it three times an hour, and each export is in the audit log', async () => {
   const { accountId } = await createWorld(server);
   const userId = await createMember(server, accountId, 'member');
   const { email, password } = await givePassword(server, userId);

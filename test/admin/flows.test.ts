@@ -94,7 +94,7 @@ describe.each(ways)('the work of an owner %s', way => {
     expect((await read(folded)).merged_into_id).toBeNull();
   });
 
-  test("after a board's deadline for ideas has passed, the API refuses new ideas until an owner moves the deadline", async () => {
+  test("after a board's deadline for ideas has passed, the API refuses new ideas until an owner sets a later deadline", async () => {
     const { token } = await issueToken(server, world, 'write');
     const submit = async () =>
       (await request(server, 'POST /api/v1/ideas', { token, json: { title: 'Late', body: 'Or not' } })).key;

@@ -43,7 +43,7 @@ describe('a form of a signed-in user', () => {
     },
   );
 
-  test('each page has a different form_token, the server accepts all of these tokens, and it refuses a changed token', async () => {
+  test('each page has its own form_token, the server accepts the form_token of every page, and it refuses a changed form_token', async () => {
     const tokens = await Promise.all(
       [1, 2, 3].map(async () => hiddenFields((await visitor.get('/admin')).html, '/admin/sign-out').form_token ?? ''),
     );
@@ -132,7 +132,7 @@ describe('a form of a signed-in user', () => {
     }
   });
 
-  test('if a user sends an admin form after their session ended, the server redirects to the sign-in page with the page to open afterwards', async () => {
+  test('if a user sends an admin form after their session ended, the server redirects to the sign-in page, and the URL names the page to open after the sign-in', async () => {
     await server.sql('delete from sessions where user_id = $1', [world.ownerId]);
     const answer = await visitor.post('/admin/tokens?account=x', { form_token: formToken, name: 'Bot' });
     expect([answer.status, answer.location]).toEqual([

@@ -189,7 +189,7 @@ describe('the invitation link of an existing user', () => {
 });
 
 describe('concurrent requests with invitation links', () => {
-  test('one of several concurrent sign-ups with one invitation link succeeds, and the others get 404', async () => {
+  test('exactly one of several concurrent sign-ups with one invitation link succeeds, and the others get 404', async () => {
     const email = newAddress();
     const path = await invited(email);
     const names = ['One', 'Two', 'Three', 'Four'];
@@ -307,7 +307,7 @@ describe('an invitation', () => {
     expect(await membersWith(email)).toEqual([]);
   });
 
-  test('an owner can invite another owner, and an admin can neither create, replace nor revoke such an invitation', async () => {
+  test('an owner can invite a person in the role owner, and an admin can neither create, replace nor revoke such an invitation', async () => {
     const email = newAddress();
     expect((await admin.get(list)).html).not.toContain('value="owner"');
     expect((await invite(email, 'owner')).status).toBe(403);
@@ -399,7 +399,7 @@ describe('an invitation', () => {
 });
 
 describe('the invitation mail', () => {
-  test('the server sends an invitation mail again after a temporary failure, and the list of invitations shows that a mail was refused', async () => {
+  test('the server sends an invitation mail again after a temporary failure, and the list of invitations marks a mail that the mail server refused permanently', async () => {
     const [later, never] = [newAddress(), newAddress()];
     mail.refuse(later, 451);
     mail.refuse(never, 550);
@@ -427,7 +427,7 @@ describe('the invitation mail', () => {
     expect(await works(pathIn(mail.received[0]?.mail.text))).toBe(true);
   });
 
-  test('several invitations of one person before the mail is sent cause one mail with the last role, and a revoked invitation causes no mail', async () => {
+  test('a person who is invited several times before the mail is sent gets one mail with the last role, and a revoked invitation causes no mail', async () => {
     const [again, revoked] = [newAddress(), newAddress()];
     const before = await invited(again);
     mail.received.length = 0;
@@ -460,7 +460,7 @@ test('a server that cannot send mail shows a valid invitation link to the invite
   expect(await membersWith(email)).toEqual([{ role: 'member' }]);
 });
 
-test('rate limits apply to the invitations of each inviter, account and e-mail address, and invalid invitations do not count', async () => {
+test('invitations have rate limits for each inviter, each account and each e-mail address, and invalid invitations do not count against these limits', async () => {
   const environment = {
     RATE_LIMIT_INVITATIONS: '4',
     RATE_LIMIT_INVITATIONS_ACCOUNT: '6',

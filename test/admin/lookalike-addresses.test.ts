@@ -85,7 +85,7 @@ describe('spellings of one address', () => {
     expect(await server.sql('select from sessions where user_id = $1', [irisId])).toEqual([]);
   });
 
-  test('different spellings of an e-mail address share one rate limit for password links', async () => {
+  test('different spellings of an e-mail address share one rate limit for requests of a password link', async () => {
     const asked = spellings(iris.email).flatMap(email => [email, email, email, email]);
     await Promise.all(asked.map(email => stranger().post('/admin/password-link', { email })));
     expect(await runJobs(server)).toEqual([]);
@@ -111,7 +111,7 @@ describe('spellings of one address', () => {
     expect(await server.sql('select from invitations where account_id = $1', [world.accountId])).toHaveLength(1);
   });
 
-  test("a user can sign in with another spelling of their e-mail address, and wrong passwords from other browsers do not block the user's own browser", async () => {
+  test('a user can sign in with another spelling of their e-mail address, and wrong passwords in other browsers do not lock the user out of their own browser', async () => {
     const own = stranger();
     expect((await own.signIn(`iris.${count}@XN--BCHER-KVA.EXAMPLE.`, iris.password)).status).toBe(303);
     for (let n = 0; n < 5; n++) await stranger().signIn(iris.email, 'a wrong password');
@@ -146,7 +146,7 @@ describe('spellings of one address', () => {
 });
 
 describe('addresses that only look alike', () => {
-  test('e-mail addresses with İ and with i belong to different users, and a password link for one user is mailed only to that user', async () => {
+  test('two e-mail addresses that differ only in İ and i belong to different users, and a password link for one user is mailed only to that user', async () => {
     const [plain, dotted] = [`liv.${count}@example.com`, `lİv.${count}@example.com`];
     const attacker = await make(dotted);
     // The owner of the address with a plain i can still become a user with that address.
@@ -198,7 +198,7 @@ test("after the spelling of a user's e-mail address changes, a request for a pas
   expect(mail.received.map(({ to }) => to)).toEqual([`Iris.${count}@bücher.example`]);
 });
 
-test("mail goes to the canonical form of an e-mail address's domain, even if toLowerCase() in JavaScript would return a different domain", async () => {
+test('the server sends mail to the canonical domain of an e-mail address, even if toLowerCase() in JavaScript would return a different domain', async () => {
   const address = `Zoe.${count}@ΟΔΟΣ.example`;
   await make(address);
   await stranger().post('/admin/password-link', { email: address.replace('Σ', 'σ') });

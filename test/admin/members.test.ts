@@ -29,7 +29,7 @@ const send = async (visitor: Visitor, path: string, fields: Record<string, strin
 const namesIn = (html: string) => [...html.matchAll(/<strong><bdi>([^<]*)/g)].map(([, name]) => name);
 
 describe('the list of members', () => {
-  test('the list of members has pages below 50 kB, and people can search it by name, e-mail address, role or blocked state', async () => {
+  test('each page of the list of members is smaller than 50 kB, and people can search the list by name, e-mail address, role or blocked state', async () => {
     const { accountId } = await createWorld(server);
     const lister = await signedIn(server, await createMember(server, accountId, 'owner', 'Zoe'));
     await server.sql(
@@ -83,7 +83,7 @@ describe('the list of members', () => {
 });
 
 describe('a member', () => {
-  test('a new role of a member applies to their next request', async () => {
+  test("a member's new role takes effect at the member's next request", async () => {
     const userId = await createMember(server, world.accountId, 'member');
     const visitor = await signedIn(server, userId);
     server.auditLines.length = 0;
@@ -227,7 +227,7 @@ describe('the pages of members', () => {
     },
   );
 
-  test('the server refuses every form on the admin pages of members without the form_token of the session', async () => {
+  test('the server refuses every form on the admin pages of members that is sent without the form_token of the session', async () => {
     for (const [method, path = ''] of [...pages(adminId), ['POST', '/admin/members/leave']]) {
       if (method === 'POST') expect([path, (await owner.post(path, fields)).status]).toEqual([path, 403]);
     }

@@ -28,7 +28,7 @@ const formToken = async (visitor: Visitor) =>
   /name="form_token" value="([^"]+)"/.exec((await visitor.get('/admin')).html)?.[1] ?? '';
 
 describe('a block', () => {
-  test("a moderator can block the author of a pending idea, which also blocks the author's API tokens, and can end the block", async () => {
+  test("a moderator can block and unblock the author of a pending idea, and the author's API tokens cannot write during the block", async () => {
     const authorId = await createMember(server, world.accountId, 'member', 'Mallory');
     const { token } = await issueToken(server, world, 'write', { issuerId: authorId });
     await insertIdea(server, world, { title: 'Buy watches', moderationState: 'pending', authorId });
@@ -71,7 +71,7 @@ describe('a block', () => {
     expect(audit()).toEqual([]);
   });
 
-  test('a blocked moderator cannot open the moderation pages from the next request on', async () => {
+  test('a moderator who is blocked cannot open the moderation pages from their next request on', async () => {
     const userId = await createMember(server, world.accountId, 'moderator', 'Eve');
     const eve = await signedIn(server, userId);
     expect((await eve.get('/admin/queue')).status).toBe(200);

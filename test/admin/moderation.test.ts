@@ -198,7 +198,7 @@ describe('the queue', () => {
 });
 
 describe('the ideas of a board', () => {
-  test('an owner can find ideas by title, status and number, and the list omits ideas in a hidden status without the filter for that status', async () => {
+  test('an owner can find ideas by title, status and number, and the list shows ideas in a hidden status only if the owner filters by that status', async () => {
     const own = await createWorld(server, {
       name: 'Main',
       statuses: [
@@ -370,7 +370,7 @@ describe('merging ideas', () => {
   const tallyIn = (html: string) =>
     [...html.matchAll(/<td class="number">(-?\d+)/g)].map(([, number]) => Number(number));
 
-  test('a moderator searches for a target idea, sees a preview of the tallies, confirms the merge, and can undo it', async () => {
+  test('a moderator can search for a target idea, preview the vote counts after a merge, confirm the merge and undo it', async () => {
     const [source, target, earlier] = [
       await idea('Night theme'),
       await idea('Night colors'),
@@ -433,7 +433,7 @@ describe('merging ideas', () => {
     expect(audit().map(({ event }) => event)).toEqual(['idea.merged', 'idea.merged']);
   });
 
-  test('an invalid merge target is refused with an explanation, both in the preview and when the moderator sends the merge', async () => {
+  test('an invalid merge target is refused with an explanation, both in the preview and when the moderator confirms the merge', async () => {
     const [id, waiting] = [await idea('One'), await pending('Waiting')];
     const elsewhere = await insertIdea(server, await createWorld(server));
     const form_token = await formToken(ada);

@@ -61,7 +61,7 @@ async function tellOften(ideaId: number, count: number) {
 }
 
 describe('notifications', () => {
-  test('notifications are listed newest first, counted in the page header, and marked as read one by one or all together', async () => {
+  test('the list of notifications begins with the newest, the page header counts the unread notifications, and a user can mark one or all as read', async () => {
     const ideaId = await followed('Dark mode');
     expect((await visitor.get(path)).html).toContain('You have no notifications yet');
     await tell(ideaId);
@@ -205,7 +205,7 @@ describe('followed ideas', () => {
     expect(second.html).not.toContain('Next page');
   });
 
-  test('the list of followed ideas omits the ideas of accounts that the user left or is blocked in', async () => {
+  test('the list of followed ideas omits ideas of an account if the user has left the account or is blocked in the account', async () => {
     const other = await createWorld(server);
     await server.sql(`insert into memberships (account_id, user_id, role) values ($1, $2, 'moderator')`, [
       other.accountId,

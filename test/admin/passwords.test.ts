@@ -48,7 +48,7 @@ const setBy = (token: string, chosen = password, visitor = new Visitor(server)) 
 const isIn = async (chosen: string) => (await new Visitor(server).signIn(email, chosen)).status === 303;
 
 describe('a password link by mail', () => {
-  test("a mailed password link sets a user's first password once, and only the mail contains the token of the link", async () => {
+  test("a mailed password link can set a user's first password only once, and only the mail contains the link's token", async () => {
     const { path, token } = await mailedLink(` ${email.toUpperCase()}`);
     expect(mail.received).toHaveLength(1);
     expect(mail.received[0]).toMatchObject({ to: email, mail: { subject: 'Set your password for Idea-Board' } });
@@ -76,7 +76,7 @@ describe('a password link by mail', () => {
     expect(server.auditLines.join('') + server.logLines.join('')).not.toContain(password);
   });
 
-  test("if a person asks for a password link in a German browser, the mail is in German, and the link sets the user's language", async () => {
+  test("if a person requests and uses a password link in a German browser, the mail is in German, and German becomes the user's language", async () => {
     const visitor = new Visitor(server, { 'accept-language': 'de' });
     await visitor.post('/admin/password-link', { email });
     await runJobs(server);
@@ -115,7 +115,7 @@ describe('a password link by mail', () => {
     expect((await setBy(late.token)).status).toBe(404);
   });
 
-  test('requests for a password link for known and for unknown e-mail addresses get the same response and queue the same kind of job', async () => {
+  test('a request for a password link gets the same response and queues the same kind of job for a known and for an unknown e-mail address', async () => {
     const blockedId = await createMember(server, world.accountId, 'admin');
     await server.sql('insert into user_blocks (account_id, user_id) values ($1, $2)', [world.accountId, blockedId]);
     const addresses = [email, 'nobody@example.com', 'no address', 'a\0b@example.com', await emailOf(server, blockedId)];
@@ -210,7 +210,7 @@ describe('a password', () => {
     expect([answer.status, answer.html.includes('differ')]).toEqual([422, true]);
   });
 
-  test('a password may have 256 characters, including emoji, and a sign-in also accepts it in another Unicode normalization form', async () => {
+  test('a password may have 256 characters, including emoji, and a sign-in accepts the same password in another Unicode normalization form', async () => {
     const chosen = `Ä ${'🌧'.repeat(254)}`;
     expect((await setBy(token, chosen)).status).toBe(303);
     expect(await isIn(chosen.normalize('NFD'))).toBe(true);

@@ -80,7 +80,7 @@ describe('the picture of a person', () => {
     expect(shown).toEqual([own, own]);
   });
 
-  test('a new picture of a person has a new path, and the paths of the replaced picture and of a removed picture answer 404', async () => {
+  test('a new picture of a person has a new URL path, and the paths of replaced and removed pictures answer 404', async () => {
     await upload(await draw().png().toBuffer());
     const first = pictureIn((await member.get(page)).html) ?? '';
     await upload(await draw(100, 100).png().toBuffer());
@@ -141,7 +141,7 @@ describe('the picture of a member', () => {
 });
 
 describe('a refused upload changes nothing', () => {
-  test('the server refuses a text, a damaged picture, SVG, GIF, a picture of 81 megapixels and a missing file, with an explanation', async () => {
+  test('the server explains why it refuses a text file, a damaged picture, an SVG, a GIF, a picture of 81 megapixels and an empty upload', async () => {
     const png = await draw().png().toBuffer();
     const unreadable = 'The file is not a JPEG, PNG or WebP picture, or it is damaged. Choose another file';
     const svg = Buffer.from(

@@ -121,7 +121,7 @@ describe('the language of the pages', () => {
     expect(refused.html).toContain('Der Name darf höchstens 100 Zeichen haben, hat aber 101');
   });
 
-  test('a user cannot choose a language in the profile that the server does not have', async () => {
+  test('a user cannot choose a profile language that the server does not have', async () => {
     const refused = await choose('fr');
     expect([refused.status, refused.html.includes('Choose a language from the list')]).toEqual([422, true]);
     expect([await stored(), readAudit(server.auditLines)]).toEqual([null, []]);
@@ -254,7 +254,7 @@ describe('an address for notifications', () => {
     ]);
   });
 
-  test('a user can have two unconfirmed e-mail addresses at the same time: one for notifications and one for signing in', async () => {
+  test('a user can request one new e-mail address for notifications and for signing in, and confirm the two requests separately', async () => {
     const address = `both-${userId}@example.org`;
     await askForMail(address);
     const first = await linkTo(address);
@@ -265,7 +265,7 @@ describe('an address for notifications', () => {
     expect(await user()).toMatchObject({ notification_email: address, email: address });
   });
 
-  test('a user who requests seven addresses for notifications in a row gets 429 from the sixth request on, and only five mails are sent', async () => {
+  test('if a user requests seven different notification addresses in a row, the last two requests get 429, and only five mails are sent', async () => {
     const statuses = [];
     for (let n = 0; n < 7; n++) statuses.push((await askForMail(`victim${n}-${userId}@example.org`)).status);
     expect(statuses).toEqual([303, 303, 303, 303, 303, 429, 429]);
@@ -371,7 +371,7 @@ describe('a new password', () => {
     expect(told('password.set')).toHaveLength(1);
   });
 
-  test('wrong current passwords on the profile count against the rate limit of sign-ins', async () => {
+  test('a wrong current password on the profile page counts against the rate limit of sign-ins', async () => {
     for (let tries = 0; tries < 3; tries++) {
       expect((await change({ current_password: 'a wrong password' })).status).toBe(422);
     }
@@ -387,7 +387,7 @@ describe('the deletion of a user', () => {
   const ask = (current_password = person.password) =>
     visitor.submit(`${profile}/delete`, `${profile}/delete`, { current_password });
 
-  test('a user who requests their deletion must enter their password, sees what prevents the deletion, and can cancel the request', async () => {
+  test('a user who asks to be deleted must enter their password, sees the reason that prevents the deletion, and can cancel the request', async () => {
     world = await createWorld(server);
     await server.sql(`insert into memberships (account_id, user_id, role) values ($1, $2, 'owner')`, [
       world.accountId,

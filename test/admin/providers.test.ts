@@ -35,7 +35,7 @@ const stored = () =>
 const events = () => readAudit(server.auditLines).map(({ event, changed }) => [event, changed]);
 
 describe('the providers of an account', () => {
-  test('an admin can add a sign-in provider, and its client secret is stored encrypted and shown on no page', async () => {
+  test('an admin can add a sign-in provider, and the client secret of the provider is stored encrypted and shown on no page', async () => {
     const admin = await signedIn(server, await createMember(server, world.accountId, 'admin'));
     const added = await add({ issuer: `${provider.issuer}/.well-known/openid-configuration` }, admin);
     expect(added.location).toBe(`${path}?notice=added`);
@@ -66,7 +66,7 @@ describe('the providers of an account', () => {
     },
   );
 
-  test('a sign-in provider is refused if its metadata names another issuer', async () => {
+  test('a sign-in provider is refused if its metadata names another issuer than the form', async () => {
     provider.answer = (_request, response) => {
       const metadata = { issuer: 'https://other.example.com', authorization_endpoint: 'https://other.example.com/a' };
       response.setHeader('content-type', 'application/json');
@@ -81,7 +81,7 @@ describe('the providers of an account', () => {
     }
   });
 
-  test('a sign-in provider can be changed except for its issuer, and an empty secret field keeps the stored secret', async () => {
+  test('a change of a sign-in provider never changes its issuer, and keeps the stored client secret if the secret field is empty', async () => {
     await add();
     const [before] = await stored();
     const own = `${path}/${before?.id}`;
@@ -97,7 +97,7 @@ describe('the providers of an account', () => {
     ]);
   });
 
-  test('nobody can sign in with a deleted provider, and moderators and other accounts cannot open the pages of providers', async () => {
+  test('nobody can sign in with a deleted sign-in provider, and moderators and other accounts cannot open the pages of sign-in providers', async () => {
     await add();
     const [row] = await stored();
     const moderator = await signedIn(server, await createMember(server, world.accountId, 'moderator'));
@@ -109,7 +109,7 @@ describe('the providers of an account', () => {
     expect((await owner.get(`/sign-in/provider/${row?.key}`)).status).toBe(404);
   });
 
-  test('an admin can require that members sign in with the provider, an owner can end this requirement, and a moderator can do neither', async () => {
+  test('an admin can require that members use the sign-in provider, an owner can end this requirement, and a moderator can do neither', async () => {
     const admin = await signedIn(server, await createMember(server, world.accountId, 'admin'));
     const moderator = await signedIn(server, await createMember(server, world.accountId, 'moderator'));
     const required = '/admin/account/require-provider';

@@ -70,7 +70,7 @@ const sessions = async () =>
   ).map(({ has_second_factor }) => has_second_factor);
 
 describe('turning on two-factor sign-in', () => {
-  test('the database stores the secret of an authenticator app encrypted and the recovery codes as hashes, and no log contains them', async () => {
+  test('the database stores the secret of an authenticator app encrypted and the recovery codes as hashes, and no log contains the secret or a recovery code', async () => {
     const rows = JSON.stringify(await server.sql('select * from second_factors')) + server.auditLines + server.logLines;
     const stored = await server.sql<{ text: string }>(
       `select encode(secret, 'escape') as text from second_factors
@@ -82,7 +82,7 @@ describe('turning on two-factor sign-in', () => {
     expect(await server.sql('select from recovery_codes where user_id = $1', [userId])).toHaveLength(10);
   });
 
-  test('after two-factor sign-in is turned on, the page shows neither the secret of the app nor the recovery codes again', async () => {
+  test('after a user turns on two-factor sign-in, the page never again shows the secret of the authenticator app or the recovery codes', async () => {
     const { html } = await visitor.get(secondFactorPage);
     expect(html).toContain('You have 10 unused recovery codes');
     expect(html).not.toContain(app.secret);
@@ -137,7 +137,7 @@ describe('turning on two-factor sign-in', () => {
     expect(await server.sql('select from second_factors where user_id = $1', [userId])).toEqual([]);
   });
 
-  test("after a user turns on two-factor sign-in, the current session counts as a two-factor session, and the user's other session has ended", async () => {
+  test('after a user turns on two-factor sign-in, their current session counts as a two-factor session, and their other session has ended', async () => {
     userId = await createUser(server, 'Ada');
     person = await givePassword(server, userId);
     const [one, other] = [await passwordOnly(), await passwordOnly()];
@@ -161,7 +161,7 @@ describe('turning on two-factor sign-in', () => {
 });
 
 describe('a sign-in with two factors', () => {
-  test('after the right password, a user with two-factor sign-in has no session until the right code', async () => {
+  test('a user with two-factor sign-in gets a session only after the right password and then the right code', async () => {
     const browser = await passwordOnly('/admin/profile/notifications');
     expect(browser.cookies.has('idea_board_session')).toBe(false);
     expect(await isSignedIn(browser)).toBe(false);
@@ -179,7 +179,7 @@ describe('a sign-in with two factors', () => {
     ]);
   });
 
-  test('a sign-in refuses a wrong code, and a code that is two time steps too old or too early', async () => {
+  test('a two-factor sign-in refuses wrong codes and also codes that are two time steps too old or too early', async () => {
     const browser = await passwordOnly();
     clock.advance(5 * minute);
     for (const code of ['000000', app.code(-2), app.code(2), '', 'abcdef']) {
@@ -190,13 +190,13 @@ describe('a sign-in with two factors', () => {
     expect(told('sign_in.second_factor_failed')[0]).toMatchObject({ user_id: userId, method: 'totp' });
   });
 
-  test('a sign-in accepts a code of an authenticator app that is one time step too old or too early', async () => {
+  test('a two-factor sign-in accepts a code of an authenticator app that is one time step too old or too early', async () => {
     clock.advance(5 * minute);
     expect((await enter(await passwordOnly(), app.code(-1))).status).toBe(303);
     expect((await enter(await passwordOnly(), app.code(1))).status).toBe(303);
   });
 
-  test('a sign-in refuses a code that was already accepted, and a code of an earlier time step', async () => {
+  test('a two-factor sign-in refuses a code that was already accepted, and codes of time steps before the accepted code', async () => {
     clock.advance(5 * minute);
     const code = app.code();
     expect((await enter(await passwordOnly(), code)).status).toBe(303);
@@ -212,7 +212,7 @@ describe('a sign-in with two factors', () => {
     expect((await enter(await passwordOnly(), app.code())).status).toBe(422);
   });
 
-  test('only one of several parallel sign-ins with the same code starts a session', async () => {
+  test('only one of several parallel sign-ins with the same two-factor code starts a session', async () => {
     const browsers = [await passwordOnly(), await passwordOnly(), await passwordOnly(), await passwordOnly()];
     const code = app.code();
     const answers = await Promise.all(browsers.map(browser => browser.post(codePage, { next: '', code })));
@@ -247,7 +247,7 @@ describe('a sign-in with two factors', () => {
     expect((await enter(await passwordOnly(), code)).status).toBe(422);
   });
 
-  test('after the password, a user has ten minutes to enter the code, and only in the same browser', async () => {
+  test('after entering the password, a user has ten minutes to enter the two-factor code, and must enter it in the same browser', async () => {
     const browser = await passwordOnly();
     expect((await new Visitor(server).get(codePage)).location).toBe('/sign-in?next=%2Fadmin&notice=code_expired');
     expect((await new Visitor(server).post(codePage, { next: '', code: app.code() })).location).toContain(
@@ -260,13 +260,13 @@ describe('a sign-in with two factors', () => {
     expect(await isSignedIn(browser)).toBe(false);
   });
 
-  test('after a sign-in with a code, the server redirects to the admin home page if the form names a page on another host', async () => {
+  test('after a two-factor sign-in, the server redirects to the admin home page if the form names a page on another host', async () => {
     const browser = await passwordOnly('https://evil.example/x');
     const answer = await browser.post(codePage, { next: '//evil.example', code: app.code() });
     expect(answer.location).toBe('/admin');
   });
 
-  test('if the password changes between the entry of the password and the entry of the code, the sign-in ends', async () => {
+  test('if the password changes between the entry of the password and the entry of the two-factor code, the sign-in ends', async () => {
     const browser = await passwordOnly();
     person = await givePassword(server, userId);
     const answer = await browser.post(codePage, { next: '', code: app.code() });
@@ -275,13 +275,13 @@ describe('a sign-in with two factors', () => {
     expect((await enter(await passwordOnly(), app.code())).status).toBe(303);
   });
 
-  test('"Sign out everywhere" also ends the sign-ins of the user that wait for a code', async () => {
+  test('"Sign out everywhere" also cancels unfinished sign-ins of the user that wait for a two-factor code', async () => {
     const browser = await passwordOnly();
     await visitor.submit('/admin/profile', '/admin/sign-out-everywhere');
     expect((await browser.post(codePage, { next: '', code: app.code() })).location).toContain('code_expired');
   });
 
-  test('a user who is blocked between the entry of the password and the entry of the code gets no session', async () => {
+  test('a user who is blocked between entering the password and entering the two-factor code gets no session', async () => {
     const world = await createWorld(server);
     await server.sql('insert into user_blocks (account_id, user_id) values ($1, $2)', [world.accountId, userId]);
     const before = await sessions();
@@ -335,7 +335,7 @@ describe('a mailed sign-in link of a user with two factors', () => {
     return { token, browser, answer: await follow(browser, token) };
   }
 
-  test('a mailed sign-in link of a user with two factors starts a session only after the code, and then opens the requested page', async () => {
+  test('a mailed sign-in link of a user with two-factor sign-in starts a session only after the code, and then opens the requested page', async () => {
     const next = '/admin/profile/notifications';
     const { browser, answer } = await linkOnly(next);
     expect([answer.status, answer.location]).toEqual([303, `${codePage}?${new URLSearchParams({ next })}`]);
@@ -354,14 +354,14 @@ describe('a mailed sign-in link of a user with two factors', () => {
     ]);
   });
 
-  test('a mailed sign-in link of a user with two factors works only once, even if nobody enters the code', async () => {
+  test('a mailed sign-in link of a user with two-factor sign-in works only once, even if nobody enters the code', async () => {
     const { token } = await linkOnly();
     const again = from('203.0.113.61');
     expect((await follow(again, token)).status).toBe(404);
     expect((await again.get(codePage)).location).toContain('code_expired');
   });
 
-  test('a sign-in by a mailed link ends if the password or the e-mail address changes or the user is blocked before the code is entered', async () => {
+  test('a sign-in by a mailed link ends if the password or e-mail address changes or the user is blocked before the two-factor code is entered', async () => {
     const world = await createWorld(server);
     const changes = [
       () => givePassword(server, userId),
@@ -387,7 +387,7 @@ describe('a mailed sign-in link of a user with two factors', () => {
 describe('the limits of wrong codes', () => {
   const wrong = async (browser: Visitor) => (await browser.post(codePage, { next: '', code: '000000' })).status;
 
-  test('the wrong codes of one user from all networks share a daily limit, and a right password does not reset the limit', async () => {
+  test('the wrong two-factor codes of one user from all networks share a daily limit, and a right password does not reset the limit', async () => {
     const statuses = [];
     for (let n = 0; n < 7; n++) statuses.push(await wrong(await passwordOnly()));
     expect(statuses).toEqual([422, 422, 422, 422, 422, 429, 429]);
@@ -399,13 +399,13 @@ describe('the limits of wrong codes', () => {
     expect((await enter(await passwordOnly(), app.code())).status).toBe(303);
   });
 
-  test('if a user sends nine wrong codes in parallel, the server checks five of them and refuses the other four with 429', async () => {
+  test('if a user sends nine wrong two-factor codes in parallel, the server checks five of them and refuses the other four with 429', async () => {
     const browsers = await Promise.all(Array.from({ length: 9 }, () => passwordOnly()));
     const statuses = await Promise.all(browsers.map(wrong));
     expect(statuses.sort()).toEqual([...Array(5).fill(422), ...Array(4).fill(429)]);
   });
 
-  test('wrong codes from other browsers do not lock out a browser with an earlier complete sign-in, but lock out a browser with only the password', async () => {
+  test('wrong two-factor codes from other browsers lock out a new browser after the password, but not a browser with an earlier complete sign-in', async () => {
     const own = await passwordOnly();
     await enter(own, app.code());
     for (let n = 0; n < 5; n++) await wrong(await passwordOnly());
@@ -432,7 +432,7 @@ describe('the limits of wrong codes', () => {
     expect(statuses).toEqual([...Array(8).fill(422), 429, 429]);
   });
 
-  test('seven right codes do not count against the limit of five wrong codes', async () => {
+  test('seven right two-factor codes do not count against the limit of five wrong codes', async () => {
     for (let n = 0; n < 7; n++) {
       clock.advance(minute);
       expect((await enter(await passwordOnly(), app.code())).status).toBe(303);
@@ -446,7 +446,7 @@ describe('changing two-factor sign-in', () => {
   const regenerate = (fields: Record<string, string>) =>
     visitor.submit(secondFactorPage, `${secondFactorPage}/recovery-codes`, fields);
 
-  test('a user can turn off two-factor sign-in only with the password and a code, which also removes the recovery codes', async () => {
+  test('a user can turn off two-factor sign-in only with the password and a code, and the server then also removes the recovery codes', async () => {
     const current_password = person.password;
     expect((await disable({ current_password: 'wrong', code: app.code() })).status).toBe(422);
     expect((await disable({ current_password, code: '000000' })).status).toBe(422);
@@ -461,7 +461,7 @@ describe('changing two-factor sign-in', () => {
     expect(mail.received.map(({ mail: { subject } }) => subject)).toEqual(['Two-factor sign-in for Idea-Board is off']);
   });
 
-  test('a user can replace the recovery codes only with a right code, and the old recovery codes then stop working', async () => {
+  test('a user can replace the recovery codes only with a right code, and the replaced recovery codes stop working', async () => {
     const [old = '', other = ''] = app.recoveryCodes;
     const current_password = person.password;
     expect((await regenerate({ current_password, code: '000000' })).status).toBe(422);
@@ -483,13 +483,13 @@ describe('changing two-factor sign-in', () => {
     ]);
   });
 
-  test("after the operator turns off a user's two-factor sign-in, the user can sign in with the password alone and has no two-factor session", async () => {
+  test("after the operator turns off a user's two-factor sign-in, the user can sign in with the password alone, and the session is no two-factor session", async () => {
     await server.database.transaction(transaction => resetSecondFactor(operatorIn(transaction, clock.now()), userId));
     expect(await sessions()).toEqual([false]);
     expect(await isSignedIn(await passwordOnly())).toBe(true);
   });
 
-  test('after a change of APP_KEY, a sign-in with a code fails with status 500', async () => {
+  test('after a change of APP_KEY, a two-factor sign-in fails with status 500', async () => {
     const rekeyed = await startServerForTest({ on: server, clock, dependencies: { appKey: Buffer.alloc(32, 9) } });
     const browser = new Visitor(rekeyed);
     await browser.signIn(person.email, person.password);
@@ -519,7 +519,7 @@ describe('an account that requires two-factor sign-in of its owners and admins',
   };
   const required = (path: string) => `${secondFactorPage}?${new URLSearchParams({ notice: 'required', next: path })}`;
 
-  test("an owner can require two-factor sign-in of the account's owners and admins, and an admin cannot", async () => {
+  test("an owner, but not an admin, can require two-factor sign-in of the account's owners and admins", async () => {
     expect((await requireIt()).location).toContain('notice=saved');
     expect(told('account.updated')).toMatchObject([
       { account_id: world.accountId, changed: ['requires_second_factor'], by_user_id: world.ownerId },
@@ -532,7 +532,7 @@ describe('an account that requires two-factor sign-in of its owners and admins',
     expect((await admin.post('/admin/account/second-factor', fields)).status).toBe(403);
   });
 
-  test('owners and admins who signed in without a code are redirected from five pages of the account to the page for two-factor sign-in', async () => {
+  test('if an account requires two-factor sign-in, five admin pages redirect owners and admins who signed in without a code to the page for two-factor sign-in', async () => {
     await requireIt();
     for (const browser of [owner, await asMember('admin')]) {
       for (const path of ['/admin', '/admin/members', '/admin/account', '/admin/queue', '/admin/tokens']) {
@@ -544,7 +544,7 @@ describe('an account that requires two-factor sign-in of its owners and admins',
     expect(html).toContain('requires two-factor sign-in of its owners and admins');
   });
 
-  test('if an account requires two-factor sign-in, its owner cannot rename the account after a sign-in without a code', async () => {
+  test("if an account requires two-factor sign-in, the account's owner cannot rename it after a sign-in with only the password", async () => {
     const { html } = await owner.get('/admin/account');
     await requireIt();
     const fields = { ...hiddenFields(html, '/admin/account'), name: 'Another name', slug: 'another-slug' };
@@ -567,7 +567,7 @@ describe('an account that requires two-factor sign-in of its owners and admins',
     expect((await owner.submit('/admin/profile', '/admin/sign-out')).location).toContain('signed_out');
   });
 
-  test('after an owner turns on two-factor sign-in, a link leads back to the page that required it', async () => {
+  test('after an owner turns on required two-factor sign-in, a link leads back to the page that the owner wanted to open', async () => {
     await requireIt();
     const page = await owner.get((await owner.get('/admin/members')).location ?? '');
     const offer = `${secondFactorPage}/offer`;

@@ -69,7 +69,7 @@ test.each(Object.keys(forms))('%s is created only once if its form is sent sever
   expect(await left()).toBe(before + 2);
 });
 
-test("if the form that rotates a webhook's secret is sent three times, the secret changes only once, and the old secret is kept", async () => {
+test("if the form that rotates a webhook's secret is sent three times, the secret changes only once, and the old secret stays valid", async () => {
   const path = `/admin/webhooks/${webhookId}/rotate-secret`;
   const read = () =>
     server.sql('select secret, previous_secret from webhook_endpoints where id = $1', [webhookId]) as Promise<
@@ -98,7 +98,7 @@ test("the page that confirms the deletion of a webhook shows the webhook's URL, 
   expect([html.includes('http://127.0.0.1:9/hook'), html.includes('chosen-text')]).toEqual([true, false]);
 });
 
-test('a page that shows a new secret is not compressed, so its length reveals nothing about the secret', async () => {
+test('a page that shows a new secret is not compressed, so the length of the response reveals nothing about the secret', async () => {
   const shown: Seen[] = [];
   class Recorder extends Visitor {
     override async post(...sent: Parameters<Visitor['post']>) {

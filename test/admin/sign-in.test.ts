@@ -149,7 +149,7 @@ describe('a refused sign-in', () => {
     },
   };
 
-  test('a refused sign-in always gets the same response after one hash comparison, also for a user who is unknown, blocked or without a password', async () => {
+  test('every refused sign-in gets the same response after one password hash comparison, even if the user is unknown, is blocked or has no password', async () => {
     // This server has its own audit log. A shared audit log would combine equal entries of several tests into one line.
     const own = await startServerForTest({ on: server, clock });
     const verify = vi.spyOn(argon2, 'verify');
@@ -259,7 +259,7 @@ describe('a session', () => {
     expect(await seen()).toBe(minute);
   });
 
-  test('a session is refused while the user is blocked in their only account, and once the erasure of the user has begun', async () => {
+  test('the server refuses a session while its user is blocked in their only account, and after the erasure of the user has begun', async () => {
     const userId = await createMember(server, world.accountId, 'admin');
     const visitor = await signedIn(server, userId);
     await server.sql('insert into user_blocks (account_id, user_id) values ($1, $2)', [world.accountId, userId]);

@@ -32,7 +32,7 @@ function inNetwork(visitor: Visitor, ip: string): Visitor {
 const trySignIn = (ip: string, email = owner.email, password = 'a wrong password') => from(ip).signIn(email, password);
 
 describe('password attempts', () => {
-  test('if twelve networks send password attempts for one e-mail address at the same time, the server checks four and refuses eight with 429', async () => {
+  test('if twelve networks send one password attempt each for one e-mail address at the same time, the server checks four attempts and refuses eight with 429', async () => {
     const verify = vi.spyOn(argon2, 'verify');
     const answers = await Promise.all(Array.from({ length: 12 }, (_, n) => trySignIn(`203.0.113.${n}`)));
     expect(answers.map(({ status }) => status).sort()).toEqual([...Array(4).fill(422), ...Array(8).fill(429)]);
@@ -46,7 +46,7 @@ describe('password attempts', () => {
     expect((await trySignIn('203.0.113.99', owner.email, owner.password)).status).toBe(303);
   });
 
-  test('a browser with an earlier sign-in has its own limit of wrong passwords, so strangers cannot lock the user out of that browser', async () => {
+  test('a browser with an earlier sign-in has its own limit for wrong passwords, so strangers cannot lock the user out of that browser', async () => {
     const own = from('203.0.113.7');
     await own.signIn(` ${owner.email.toUpperCase()}`, owner.password);
     for (let n = 0; n < 5; n++) await trySignIn(`198.51.100.${n}`);
@@ -112,7 +112,7 @@ describe('password attempts', () => {
     expect(keys.join()).not.toContain('example');
   });
 
-  test('three wrong passwords for one e-mail address from one network within a minute write only one audit entry', async () => {
+  test('the server writes only one audit entry for three wrong passwords for one e-mail address from one network within a minute', async () => {
     const userId = await createUser(server);
     const { email } = await givePassword(server, userId);
     server.auditLines.length = 0;
@@ -174,7 +174,7 @@ describe('links to set a password', () => {
   });
 });
 
-test('a sign-in gets 503 if too many other sign-ins wait for the check of their passwords', async () => {
+test('a sign-in gets 503 if too many other sign-ins already wait for their password checks', async () => {
   const { verify } = argon2;
   const release = Promise.withResolvers<void>();
   const spy = vi.spyOn(argon2, 'verify').mockImplementation((async (...parameters: Parameters<typeof verify>) => {

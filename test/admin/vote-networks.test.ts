@@ -39,7 +39,7 @@ async function networksOn(by = moderator) {
     .map(line => line.textContent);
 }
 
-test('a moderator sees which people voted on an idea from the same network, but does not see the network', async () => {
+test("a moderator sees which people voted on an idea from the same IP network, but does not see the network's address", async () => {
   await voteFrom('203.0.113.7', 'Ada');
   await voteFrom('203.0.113.8', 'Alone');
   expect(await networksOn()).toEqual([]);
@@ -56,7 +56,7 @@ test('a moderator sees which people voted on an idea from the same network, but 
   expect(stored?.text).not.toContain('203.0.113');
 });
 
-test('if 31 people voted on an idea from one network, a moderator sees 20 names and the number of the other people', async () => {
+test('if 31 people voted on an idea from one IP network, a moderator sees 20 names and the number of the other people', async () => {
   await voteFrom('203.0.113.7', 'Voter');
   await server.sql(
     `with people as (insert into users (name, email) select 'Voter', 'voter' || n || '@example.com' from generate_series(1, 30) n returning id),
@@ -72,7 +72,7 @@ test('if 31 people voted on an idea from one network, a moderator sees 20 names 
   expect(await networksOn()).toEqual([`31 people: ${'Voter, '.repeat(20)}and 11 more`]);
 });
 
-test("the server stores the network of a person's latest vote, and no network for a withdrawn vote or for the vote of a token", async () => {
+test("the server remembers the IP network of a person's latest vote, but no network for a withdrawn vote or for a token's vote", async () => {
   const ada = await voteFrom('203.0.113.7', 'Ada');
   const bert = await voteFrom('203.0.113.7', 'Bert');
   await castFrom('203.0.113.7', ada, 'none');

@@ -116,7 +116,7 @@ describe('a webhook', () => {
     expect([await webhooks(), server.auditLines]).toEqual([[], []]);
   });
 
-  test('an owner can change a webhook with a form, and a URL that the owner does not change keeps its original spelling', async () => {
+  test('an owner can change a webhook with a form, and the stored URL keeps its spelling if the owner does not change the URL', async () => {
     const entered = 'HTTPS://Hooks.Example.com/é';
     const { id } = await addWebhook(server, world, { url: entered, eventTypes: ['idea.created'] });
     const path = `${list}/${id}`;
@@ -137,7 +137,7 @@ describe('a webhook', () => {
     ]);
   });
 
-  test("after a webhook's secret is rotated, both secrets sign deliveries during an overlap, and without an overlap only the new secret signs them", async () => {
+  test("after a webhook's secret is rotated, the old secret also signs deliveries for the chosen number of hours, or not at all if the number is 0", async () => {
     const { id, secret: first } = await addWebhook(server, world, { url: receiver.url });
     const path = `${list}/${id}/rotate-secret`;
     const rotate = (hours: string) => visitor.submit(path, path, { overlap_hours: hours });
@@ -167,7 +167,7 @@ describe('a webhook', () => {
     );
   });
 
-  test('after an owner confirms that a webhook is to be disabled, the webhook gets no events until the owner enables it again', async () => {
+  test('after an owner disables a webhook and confirms this, the webhook gets no events until the owner enables it again', async () => {
     const { id } = await addWebhook(server, world, { url: receiver.url });
     const path = `${list}/${id}`;
     const before = await visitor.get(path);

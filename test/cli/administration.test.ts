@@ -25,7 +25,7 @@ async function createInstallation(db: TestDatabase): Promise<World> {
 
 const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
 
-test.concurrent('three commands create an account, a board and an API token in an empty database', async ({
+test.concurrent('three CLI commands create an account, a board and an API token in an empty database', async ({
   db,
   cli,
 }) => {
@@ -164,7 +164,7 @@ test.concurrent('the command member remove revokes the API tokens that the membe
   ]);
 });
 
-test.concurrent('the commands token rotate, token end-old-secret and token restrict change a token, and print its new secret once', async ({
+test.concurrent('the commands token rotate, token end-old-secret and token restrict change a token, and the CLI prints the new secret once', async ({
   db,
   cli,
 }) => {
@@ -195,7 +195,7 @@ test.concurrent('the commands token rotate, token end-old-secret and token restr
   expect(row).toEqual({ is_newest: true, previous_secret_hash: null, is_prolonged: true });
 });
 
-test.concurrent('the command member invite prints an invitation link, or mails it if SMTP_URL is set, and invitation revoke deletes the invitation', async ({
+test.concurrent('the command member invite prints an invitation link, or mails it if SMTP_URL is set, and the command invitation revoke deletes the invitation', async ({
   db,
   cli,
 }) => {
@@ -253,7 +253,7 @@ test.concurrent('the command board update can freeze and unfreeze a board, and s
   expect(listed).toMatchObject([{ slug: 'web-app', pending_count: 0 }]);
 });
 
-test.concurrent('the command board update makes a board public or private, and board show prints whether the board is public', async ({
+test.concurrent('the command board update makes a board public or private, and the command board show prints whether the board is public', async ({
   db,
   cli,
 }) => {
@@ -275,7 +275,10 @@ test.concurrent('the command board update makes a board public or private, and b
   ).toBe('Another public board has the slug mobile, and with it the page /b/mobile');
 });
 
-test.concurrent('the commands status add, update and remove print all statuses of the board', async ({ db, cli }) => {
+test.concurrent('the CLI commands that add, update and remove a status print all statuses of the board', async ({
+  db,
+  cli,
+}) => {
   await createInstallation(db);
   const add = ['status', 'add', '--key', 'in_review', '--category', 'active', '--label', 'In review'];
   const added = await cli.json<unknown[]>(...add, '--position', '3', '--hidden', 'true');
@@ -285,7 +288,10 @@ test.concurrent('the commands status add, update and remove print all statuses o
   expect(await cli.json('status', 'remove', 'review')).toHaveLength(6);
 });
 
-test.concurrent('the commands tag update and tag remove print the remaining tags of the board', async ({ db, cli }) => {
+test.concurrent('the CLI commands that update and remove a tag print the remaining tags of the board', async ({
+  db,
+  cli,
+}) => {
   await createInstallation(db);
   await cli.json('tag', 'add', '--name', 'Billing', '--color', '#0F766E');
   expect(await cli.json('tag', 'update', 'BILLING', '--name', 'Payments')).toEqual([
@@ -335,7 +341,7 @@ test.concurrent('the CLI can approve and reject pending ideas, and lists their t
   ]);
 });
 
-test.concurrent('if there are several accounts, boards or owners, a CLI command that needs one is refused without --account, --board or --issuer', async ({
+test.concurrent('a CLI command is refused without --account, --board or --issuer if there are several accounts, boards or owners to choose from', async ({
   db,
   cli,
 }) => {

@@ -72,7 +72,7 @@ test.concurrent('the commands account list and doctor report the pending migrati
   expect(await empty.json('account', 'list')).toEqual([]);
 });
 
-test.concurrent('without DATABASE_URL, only the command migrate creates an embedded database in DATA_DIR, and later commands start it', async ({
+test.concurrent('without DATABASE_URL, only the command migrate creates an embedded database in DATA_DIR, and later commands start this database', async ({
   onTestFinished,
 }) => {
   const directory = await makeScratchDirectory();
@@ -93,7 +93,7 @@ test.concurrent('without DATABASE_URL, only the command migrate creates an embed
   expect(await runCliProcess(settings, 'account', 'list')).toEqual({ exitCode: 0, stdout: 'None.\n', stderr: '' });
 });
 
-test.concurrent('CLI commands refuse a database with a migration that the server does not have or whose file was changed after it was applied', async ({
+test.concurrent('CLI commands refuse a database with a migration that the server does not have, or with a migration whose file was changed later', async ({
   onTestFinished,
 }) => {
   const other = await createTestDatabase();
@@ -112,7 +112,7 @@ test.concurrent('CLI commands refuse a database with a migration that the server
   expect(await diagnose({ DATABASE_URL: other.url })).toEqual({ exitCode: 1, problems: [`error: ${changed}`] });
 });
 
-test.concurrent("the error of a CLI command for an unreachable database names the reason and does not show the database's password", async () => {
+test.concurrent("if the database is unreachable, the error of a CLI command names the reason and does not show the database's password", async () => {
   const away = 'postgresql://ada:s3cret@127.0.0.1:1/ideas';
   const reason = 'Cannot reach the database ideas at 127.0.0.1:1: nothing accepts connections there';
   expect(await cliOn(away).refusal('account', 'list')).toBe(reason);
@@ -200,7 +200,7 @@ test.concurrent('the command doctor reports accounts, boards, tokens, vote talli
   expect(await snapshot(db)).toEqual(before);
 });
 
-test.concurrent('the SQL that the command doctor prints for a wrong vote tally corrects the tally', async ({
+test.concurrent('if a vote tally is wrong, the command doctor prints SQL that corrects the tally', async ({
   onTestFinished,
 }) => {
   const drifted = await createTestDatabase();

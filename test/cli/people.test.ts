@@ -27,7 +27,7 @@ const test = base.extend<{ db: TestDatabase; world: World; cli: ReturnType<typeo
 const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
 const slackUrl = 'https://hooks.slack.com/services/T000/B000/secret';
 
-test.concurrent('the chat commands create, list, disable, enable and delete a chat channel and never show the secret part of its URL', async ({
+test.concurrent("the CLI can create, list, disable, enable and delete a chat channel, and never shows the secret part of the channel's URL", async ({
   db,
   world,
   cli,
@@ -116,7 +116,7 @@ test.concurrent('the command chat test posts a message to a chat channel, and re
   await chat.close();
 });
 
-test.concurrent('the command follower add makes a member follow an idea, and follower remove makes them unfollow it', async ({
+test.concurrent('the command follower add makes a member a follower of an idea, and the command follower remove makes the member unfollow the idea', async ({
   db,
   world,
   cli,
@@ -152,7 +152,7 @@ test.concurrent('the command follower add makes a member follow an idea, and fol
   expect(await cli.refusal('follower', 'remove', '999999', ...user)).toBe('The account has no idea 999999');
 });
 
-test.concurrent('the command notification list shows the notifications of a user, and notification read marks them as read', async ({
+test.concurrent('the command notification list shows the notifications of a user, and the command notification read marks them as read', async ({
   db,
   world,
   cli,

@@ -21,7 +21,7 @@ const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
 const url = 'https://hooks.example.com/ideas';
 const secretForm = /^whsec_[A-Za-z0-9+/]{43}=$/;
 
-test.concurrent('the webhook commands create, change, disable, enable and delete a webhook, rotate its secret, and show each secret once', async ({
+test.concurrent('the CLI can create, change, disable, enable and delete a webhook and rotate its secret, and shows each secret only once', async ({
   db,
   world,
   cli,
@@ -88,7 +88,7 @@ test.concurrent('the webhook commands create, change, disable, enable and delete
   expect(await cli.json('webhook', 'list')).toEqual([]);
 });
 
-test.concurrent('the command webhook test queues a delivery of a test event, and webhook redeliver queues that delivery again', async ({
+test.concurrent('the command webhook test queues a delivery of a test event, and the command webhook redeliver queues the same delivery again', async ({
   db,
   world,
   cli,
@@ -132,7 +132,7 @@ test.concurrent('the command webhook test queues a delivery of a test event, and
   expect((await cli.run('webhook', 'redeliver', String(id))).exitCode).toBe(2);
 });
 
-test.concurrent('the webhook commands fail for invalid URLs, unknown webhooks and a missing APP_KEY', async ({
+test.concurrent("the CLI's webhook commands fail for invalid URLs, unknown webhooks and a missing APP_KEY", async ({
   db,
   world,
   cli,

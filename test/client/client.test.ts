@@ -36,7 +36,7 @@ describe('operations of the client', () => {
     expect(await client.ideas.get(id)).toMatchObject({ status_key: 'planned', tags: [], merged_into_id: null });
   });
 
-  test('the option board of a call overrides the board of the client, and the method that reads the token needs no board', async () => {
+  test('the option board of a single call overrides the option board of the client, and the method that reads the token needs no board', async () => {
     const other = await createBoard(server, world.accountId);
     const both = await issueToken(server, world, { [world.boardId]: 'write', [other.id]: 'write' });
     const onOne = new IdeaBoard({ baseUrl: `${server.baseUrl}/`, token: both.token, board: world.boardSlug });
@@ -108,7 +108,7 @@ describe('response metadata and hooks', () => {
 });
 
 describe('requests without a method', () => {
-  test('client.request() calls an operation by its method and path, with the token, board, retries and errors of the client', async () => {
+  test("client.request() calls an operation by its HTTP method and path, and uses the client's token, board, retries and error types", async () => {
     const gateway = await startGatewayForTest(server.baseUrl);
     const both = new IdeaBoard({ baseUrl: gateway.url, token, board: world.boardSlug });
     const body = { title: 'By hand', body: 'And typed.' };
@@ -151,7 +151,7 @@ describe('requests without a method', () => {
     },
   );
 
-  test('client.request() accepts a colon in the path and rejects an unknown method or field with a TypeError', async () => {
+  test('client.request() accepts a colon in the path and rejects an unknown HTTP method or request field with a TypeError', async () => {
     const gateway = await startGatewayForTest(server.baseUrl);
     const { request } = bound(new IdeaBoard({ baseUrl: gateway.url, token }));
     gateway.plan({ status: 200, body: {} });
@@ -166,7 +166,7 @@ describe('requests without a method', () => {
 });
 
 describe('withOptions', () => {
-  test('withOptions() returns a client with some other options, and the first client keeps its options', async () => {
+  test('withOptions() of a client returns a second client with the changed options, and the first client keeps its own options', async () => {
     const other = await createBoard(server, world.accountId);
     const both = await issueToken(server, world, { [world.boardId]: 'write', [other.id]: 'write' });
     const one = new IdeaBoard({ baseUrl: server.baseUrl, token: both.token, board: world.boardSlug });
@@ -176,7 +176,7 @@ describe('withOptions', () => {
     expect(() => one.withOptions({ token: '' })).toThrow(TypeError);
   });
 
-  test('a client from withOptions() shares the retry budget of the first client, and by default also its cache', async () => {
+  test("a client from withOptions() shares the retry budget of the first client and, by default, the first client's cache", async () => {
     const gateway = await startGatewayForTest(server.baseUrl);
     const one = new IdeaBoard({ baseUrl: gateway.url, token, cache: true, maxRetries: 10, maxRetryDelayMs: 0 });
     const two = one.withOptions({ timeoutMs: 1000 });
@@ -281,7 +281,7 @@ describe('headers and options of fetch', () => {
 });
 
 describe('construction of the client', () => {
-  test('the client uses the function in the option fetch and sends the headers in the option headers, except an Authorization header', async () => {
+  test('the client calls the function in its option fetch and sends the headers in its option headers, except an Authorization header', async () => {
     const urls: string[] = [];
     const fetched = new IdeaBoard({
       baseUrl: server.baseUrl,
@@ -315,7 +315,7 @@ describe('construction of the client', () => {
     expect(make).toThrow(/^((?!secret).)*$/);
   });
 
-  test('the client removes spaces around the option baseUrl and a line break after the option token', async () => {
+  test('the client ignores spaces around its baseUrl and a line break at the end of its token', async () => {
     const pasted = new IdeaBoard({ baseUrl: ` ${server.baseUrl}/ `, token: `${token}\n` });
     expect((await pasted.token.get()).boards).toHaveLength(1);
   });

@@ -20,7 +20,7 @@ beforeEach(async () => {
 const sentTags = () => gateway.requests.map(({ headers }) => headers['if-none-match']);
 
 describe('the option etag', () => {
-  test("a read with the etag of an unchanged response resolves to notModified and does not count against the token's rate limit", async () => {
+  test("if the client reads an unchanged resource with the option etag, the call resolves to notModified and does not count against the token's rate limit", async () => {
     const client = new IdeaBoard({ baseUrl: gateway.url, token });
     const reads = [
       (etag: string | undefined) => client.board.get({ etag }),
@@ -37,14 +37,14 @@ describe('the option etag', () => {
     }
   });
 
-  test('a read with the etag of a changed response resolves to the new data', async () => {
+  test('if the client reads a changed resource with an earlier etag, the call resolves to the new data', async () => {
     const client = new IdeaBoard({ baseUrl: gateway.url, token });
     const { etag } = await client.ideas.get(ideaId).withResponse();
     await client.ideas.vote(ideaId, { value: 'up' });
     expect(await client.ideas.get(ideaId, { etag })).toMatchObject({ id: ideaId, score: 1 });
   });
 
-  test('a read with the header If-None-Match but without the option etag fails with an error that names the option', async () => {
+  test('a call of the client with the header If-None-Match but without the option etag fails with an error that names the option', async () => {
     const client = new IdeaBoard({ baseUrl: gateway.url, token });
     const { etag = '' } = await client.ideas.get(ideaId).withResponse();
     await expect(client.ideas.get(ideaId, { headers: { 'If-None-Match': etag } })).rejects.toMatchObject({
@@ -81,7 +81,7 @@ describe('the option cache', () => {
     ]);
   });
 
-  test('iterating over a list with a cache reads unchanged pages from the cache', async () => {
+  test('if a client with a cache iterates over a list again, it takes unchanged pages from the cache', async () => {
     await insertIdea(server, world);
     const client = new IdeaBoard({ baseUrl: gateway.url, token, cache: true });
     const list = client.ideas.list({ per_page: 1 });
@@ -91,7 +91,7 @@ describe('the option cache', () => {
     expect(sentTags().map(tag => tag !== undefined)).toEqual([false, false, true, true]);
   });
 
-  test('if two tokens share a cache, each token gets only its own responses from the cache', async () => {
+  test('if clients with different tokens share a cache, each token gets only its own responses from the cache', async () => {
     const cache = new MemoryCache();
     const other = await issueToken(server, world, 'write');
     const [one, two] = [token, other.token].map(each => new IdeaBoard({ baseUrl: gateway.url, token: each, cache }));
@@ -113,7 +113,7 @@ describe('the option cache', () => {
     expect([...store.keys()]).toEqual([`${gateway.url}/api/v1/board ${token.split('_', 2).join('_')}`]);
   });
 
-  test('a failing cache does not fail a read, and the client logs the error of the cache', async () => {
+  test("if the client's cache fails, reads still succeed, and the client logs the error of the cache", async () => {
     const fail = () => {
       throw new Error('The store is down');
     };
@@ -131,13 +131,13 @@ describe('the option cache', () => {
     expect(messages).toEqual([failure, failure]);
   });
 
-  test('a read with a cache that never answers ends with the timeout of the read', async () => {
+  test("if the client's cache never answers, a read fails with the error timed_out after its timeout", async () => {
     const cache = { get: () => new Promise<never>(() => {}), set() {} };
     const client = new IdeaBoard({ baseUrl: gateway.url, token, cache, timeoutMs: 20, maxRetries: 0 });
     await expect(client.board.get()).rejects.toMatchObject({ key: 'timed_out' });
   });
 
-  test('a full memory cache removes the least recently used responses', () => {
+  test('a full memory cache of the client removes the least recently used responses', () => {
     const cache = new MemoryCache({ maxCharacters: 30 });
     const response = { etag: '"1"', body: '123456' };
     for (const key of ['a', 'b', 'c']) cache.set(key, response);

@@ -41,7 +41,7 @@ async function clientBehindGateway(...faults: Parameters<Awaited<ReturnType<type
 }
 
 describe('errors of the API', () => {
-  test("the error that the client throws contains the response's error key, HTTP status, message, request id and rate limit, and the operation", async () => {
+  test("the client's error contains the response's error key, HTTP status, message, request id and rate limit, and the name of the operation", async () => {
     const error = await errorOf(client.ideas.get(999_999_999, { headers: { 'x-request-id': 'which-one' } }));
     expect(error).toBeInstanceOf(ApiError);
     expect(error).toBeInstanceOf(IdeaBoardError);
@@ -148,7 +148,7 @@ describe('calls without a response of the API', () => {
   });
 
   test.each(['break', 'break off'] as const)(
-    'the client throws ConnectionError if the connection breaks before or during the response: %s',
+    'the client throws ConnectionError if the connection breaks before or during the response (simulated fault: %s)',
     async fault => {
       const error = await errorOf((await clientBehindGateway(fault)).board.get());
       expect(error).toBeInstanceOf(ConnectionError);

@@ -69,7 +69,7 @@ async function take(count: number, options: FollowOptions = {}, by = impatientCl
 }
 
 describe('client.events.follow', () => {
-  test('client.events.follow returns the earlier events, and then waits for each later event', async () => {
+  test('client.events.follow first returns the existing events and then waits for each later event', async () => {
     await create('1');
     await create('2');
     const following = take(4);
@@ -89,7 +89,7 @@ describe('client.events.follow', () => {
     expect(await following).toEqual(['comment.created']);
   });
 
-  test('client.events.follow passes the cursor of an event to onCursor after the loop has handled the event, and can continue from this cursor', async () => {
+  test('client.events.follow calls onCursor with the cursor of an event after the loop has handled the event, and a later call can continue from this cursor', async () => {
     for (const title of ['1', '2', '3', '4']) await create(title);
     const story: string[] = [];
     let saved = '';
@@ -200,7 +200,7 @@ describe('client.events.follow', () => {
     await expect(ended).rejects.toMatchObject({ key: 'aborted', operation: 'listEvents' });
   });
 
-  test('client.events.follow throws the error for an expired cursor, an invalid cursor, a revoked token and invalid options', async () => {
+  test('client.events.follow throws the matching error for an expired cursor, an invalid cursor, a revoked token and invalid options', async () => {
     await create('1');
     const { next_cursor } = await client.events.list();
     const cursor = decodeEventCursor(next_cursor);
@@ -216,7 +216,7 @@ describe('client.events.follow', () => {
     await expect(take(1, { cursor: 'x' } as never)).rejects.toThrow('The option "cursor" does not exist');
   });
 
-  test('client.events.follow returns an event of a type that the client does not know with the type "unknown" and the whole body', async () => {
+  test('if the client does not know the type of an event, client.events.follow returns the event with the type "unknown" and its whole body', async () => {
     await create('1');
     gateway.plan(answer => {
       answer.body.data[0].event.type = 'idea.from_the_future';
@@ -237,7 +237,7 @@ describe('client.events.follow', () => {
   });
 });
 
-test('client.events.list returns one page of events and filters by type', async () => {
+test('client.events.list returns one page of events and can filter the events by type', async () => {
   await client.events.list({ types: ['idea.voted'] });
   await create('1');
   const { id } = await create('2');

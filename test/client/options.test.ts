@@ -44,7 +44,7 @@ describe('invalid options', () => {
     },
   );
 
-  test('a call with an invalid or unknown option rejects with a TypeError and sends no request', async () => {
+  test('a call of the client with an invalid or unknown option rejects with a TypeError and sends no request', async () => {
     const gateway = await startGatewayForTest(server.baseUrl);
     const { ideas, board, token: own } = new IdeaBoard({ baseUrl: gateway.url, token });
     const input = { title: 'Never', body: 'Sent.' };
@@ -69,7 +69,7 @@ describe('invalid options', () => {
     expect(gateway.requests).toEqual([]);
   });
 
-  test('the functions for webhooks and the memory cache refuse invalid and unknown options', async () => {
+  test("the client package's webhook functions and memory cache refuse invalid and unknown options", async () => {
     const secret = `whsec_${btoa('secret')}`;
     const tolerance = { toleranceSeconds: Number.NaN };
     await expect(verifyWebhook('{}', {}, secret, tolerance)).rejects.toThrow(/"toleranceSeconds" must be/);
@@ -80,7 +80,7 @@ describe('invalid options', () => {
 });
 
 describe('valid options', () => {
-  test('an undefined option of the client has its default value, and Infinity turns a timeout off', async () => {
+  test('an option of the client with the value undefined has its default value, and the value Infinity turns a timeout off', async () => {
     const names = [...new Set(invalidOptions.map(([name]) => name))].filter(
       name => !['timeout', 'baseURL'].includes(name),
     );
@@ -90,7 +90,7 @@ describe('valid options', () => {
     expect((await client.board.get(forever)).statuses).not.toEqual([]);
   });
 
-  test.each(['/api/v1', '/api/v1/', '/', ''])('the option baseUrl can end with "%s"', async end => {
+  test.each(['/api/v1', '/api/v1/', '/', ''])('the option baseUrl of the client can end with "%s"', async end => {
     const client = new IdeaBoard({ baseUrl: `${server.baseUrl}${end}`, token });
     expect((await client.board.get()).statuses).not.toEqual([]);
   });

@@ -39,7 +39,7 @@ test('iterating over a list of the client with for await returns all ideas and r
   expect(gateway.requests).toHaveLength(4);
 });
 
-test('iterating over a list of the client requests pages of 100 ideas, the maximum size, if per_page is not set', async () => {
+test('if per_page is not set, iterating over a list of the client requests pages of 100 ideas, the maximum size', async () => {
   const { client, gateway } = await clientThroughGateway();
   const seen = [];
   for await (const { id } of client.ideas.list()) seen.push(id);
@@ -47,7 +47,7 @@ test('iterating over a list of the client requests pages of 100 ideas, the maxim
   expect(gateway.requests.map(({ path }) => path)).toEqual(['/api/v1/ideas?per_page=100']);
 });
 
-test('iterating over the ideas with given ids with the client sends one request with the ids as its only query parameter', async () => {
+test('if a program iterates over the ideas with given ids, the client sends one request that has only the query parameter ids', async () => {
   const { client, gateway } = await clientThroughGateway();
   const wanted = [ids[4] ?? 0, ids[1] ?? 0];
   const seen: number[] = [];
@@ -59,7 +59,7 @@ test('iterating over the ideas with given ids with the client sends one request 
   expect(gateway.requests.map(one => one.path)).toEqual([path, path]);
 });
 
-test('the method toArray() of a list returns at most as many entries as the limit and requests no further page', async () => {
+test('the method toArray() of a list of the client returns no more entries than the limit, and requests no more pages than necessary', async () => {
   const { client, gateway } = await clientThroughGateway();
   const idsOf = async (limit: number, per_page?: number) =>
     (await client.ideas.list({ per_page }).toArray({ limit })).map(({ id }) => id);
@@ -98,7 +98,7 @@ test('each iteration over the same list of the client starts at the first page a
   expect(await count()).toBe(1);
 });
 
-test('iterating over the comments of an idea with the client returns the oldest comment first', async () => {
+test('the client returns the oldest comment first when a program iterates over the comments of an idea', async () => {
   const { client } = await clientThroughGateway();
   const ideaId = ids[0] ?? 0;
   const second = await issueToken(server, world, 'write', {

@@ -179,7 +179,7 @@ describe('retry delays', () => {
 });
 
 describe('default timeouts', () => {
-  test('without options, a request of the client times out after 30 seconds, and a call with its retries after two minutes', async () => {
+  test('the default timeout of the client is 30 seconds for a request, and two minutes for a call including its retries', async () => {
     vi.useFakeTimers();
     onTestFinished(() => void vi.useRealTimers());
     const startedAt = performance.now();

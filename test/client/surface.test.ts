@@ -133,7 +133,7 @@ test('the methods of the client have the expected TypeScript types', () => {
   expectTypeOf<keyof RawClient>().toEqualTypeOf<keyof Contract>();
 });
 
-test('the result of a client read with the option etag has the type of the data or of notModified', () => {
+test('TypeScript knows that a client call with the option etag returns the data or notModified', () => {
   const read = async ({ ideas, board, webhooks }: IdeaBoard, etag: string | undefined) => {
     const idea = await ideas.get(1, { etag });
     if (idea === notModified) return idea satisfies NotModified;
@@ -155,7 +155,7 @@ test('the result of a client read with the option etag has the type of the data 
   }
 });
 
-test('awaiting a list of the client gives the type of a page, and iterating over the list gives the type of an entry', () => {
+test('TypeScript knows that awaiting a list of the client gives a page and that iterating over the list gives entries', () => {
   const walk = async (client: IdeaBoard) => {
     const list = client.ideas.list();
     expectTypeOf(await list).toEqualTypeOf<declared.IdeaList>();
@@ -165,7 +165,7 @@ test('awaiting a list of the client gives the type of a page, and iterating over
   expectTypeOf(walk).returns.resolves.toEqualTypeOf<void>();
 });
 
-test("the type of an error key depends on the client's operation, and a switch over all keys of the operation is exhaustive", () => {
+test("the TypeScript type of an error key depends on the client's operation, and a switch over all keys of the operation is exhaustive", () => {
   const explain = (error: unknown): string => {
     if (!isIdeaBoardError(error, 'getToken')) throw error;
     expectTypeOf(error).toEqualTypeOf<OperationError<'getToken'>>();

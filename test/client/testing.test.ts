@@ -324,7 +324,7 @@ describe('failures that a test plans', () => {
     return 'auth' in route.metadata && route.metadata.auth === 'none' ? [] : [{ id, route, keys }];
   });
 
-  test('the test server can answer every operation with each of its errors, in the form of the contract', async () => {
+  test('the test server can answer every operation with each error that the contract declares for the operation', async () => {
     const server = await startForTest();
     for (const { id, route, keys } of planned) {
       expect(keys.length).toBeGreaterThan(5);
@@ -340,7 +340,7 @@ describe('failures that a test plans', () => {
     }
   });
 
-  test('a planned failure of the test server happens once by default, and several planned failures of one operation happen in the planned order', async () => {
+  test('a failure that is planned on the test server happens once by default, and several failures of one operation happen in the planned order', async () => {
     const server = await startForTest();
     const client = clientOf(server);
     const create = () => keyOf(client.ideas.create({ title: 'A', body: 'B' }));
@@ -352,7 +352,7 @@ describe('failures that a test plans', () => {
     expect((await client.ideas.list()).data).toHaveLength(1);
   });
 
-  test('the client repeats a write after a planned failure, and the test server creates one idea', async () => {
+  test('after a planned failure of the test server, the client repeats the write, and the server creates only one idea', async () => {
     const server = await startForTest();
     const client = clientOf(server, { maxRetries: 2 });
     server.fail('createIdea', 'service_unavailable');
@@ -363,7 +363,7 @@ describe('failures that a test plans', () => {
   });
 
   test.each(['connection_failed', 'timed_out', 'unexpected_answer'] as const)(
-    'after a test plans the failure %s, the client throws an error with this key',
+    'if a test plans the failure %s on the test server, the client throws an error with this key',
     async key => {
       const server = await startForTest();
       server.fail('getBoard', key);
@@ -393,7 +393,7 @@ describe('the board of the test server', () => {
     expect(await keyOf(client.ideas.vote(id, { value: 'up' }))).toBe('voting_closed');
   });
 
-  test('the test server adds an official reply at a status change, and adds it only once if the same request is repeated', async () => {
+  test('the test server adds the reply of a status change as an official comment, and a repeated identical request adds no second comment', async () => {
     const server = await startForTest();
     const { ideas } = clientOf(server);
     const { id } = await ideas.create({ title: 'A', body: 'B' });
@@ -422,7 +422,7 @@ describe('the board of the test server', () => {
     expect(await writer.ideas.get(idea.id)).toMatchObject({ moderation_state: 'published' });
   });
 
-  test('on the test server, the user of another token can comment after a comment, and each token is a separate voter', async () => {
+  test('on the test server, the user of a second token can comment right after the first user, and each token has its own vote', async () => {
     const server = await startForTest();
     const [ada, jun] = [clientOf(server), clientOf({ ...server, token: server.issueToken('write', 'Jun') })];
     const { id } = await ada.ideas.create({ title: 'A', body: 'B' });
@@ -489,7 +489,7 @@ describe('the webhooks of the test server', () => {
     expect(changed).toMatchObject({ data: { changes: [{ field: 'status_key', from: 'open', to: 'planned' }] } });
   });
 
-  test('on the test server, a webhook receiver verifies a test event, events signed with both secrets after a rotation, and a redelivered event', async () => {
+  test('a webhook receiver can verify all deliveries of the test server: a test event, events after a secret rotation, and a redelivered event', async () => {
     const server = await startForTest();
     const receiver = await startReceiver();
     const { ideas, webhooks } = clientOf(server);
@@ -518,7 +518,7 @@ describe('the webhooks of the test server', () => {
     expect((await able.webhooks.list()).data).toHaveLength(1);
   });
 
-  test('the test server can send the example of every event of the contract', async () => {
+  test("the test server can send the contract's example of every event type to a webhook receiver", async () => {
     const server = await startForTest();
     const receiver = await startReceiver();
     receiver.secret = server.sendWebhooksTo(receiver.url);

@@ -151,7 +151,7 @@ describe('verifyWebhook', () => {
     for (const event of verified) expect(event).toEqual({ id: 'evt_1', ...JSON.parse(body) });
   });
 
-  test('verifyWebhook() returns an event of an unknown type with the type "unknown" and the whole body', async () => {
+  test('if verifyWebhook() does not know the type of an event, it returns the event with the type "unknown" and its whole body', async () => {
     const newer = JSON.stringify({ type: 'idea.archived', timestamp: '2030-01-01T00:00:00Z', data: { idea: 7 } });
     expect(await verifyWebhook(newer, sign(newer), secret)).toEqual({
       type: 'unknown',
@@ -259,7 +259,7 @@ describe('signWebhook', () => {
     await expect(verifyWebhook(text, headers, secret)).rejects.toMatchObject({ key: 'timestamp_out_of_tolerance' });
   });
 
-  test('signWebhook() with two secrets gives a webhook that each of the secrets verifies', async () => {
+  test('a webhook that signWebhook() signs with two secrets can be verified with each of the secrets', async () => {
     const [old, fresh] = [makeSecret(2), makeSecret(3)];
     const signed = await signWebhook(body, [old, fresh]);
     for (const one of [old, fresh]) expect(await verifyWebhook(body, signed.headers, one)).toBeDefined();

@@ -112,7 +112,7 @@ describe.each(operations)('the operation $operationId', ({ route, metadata, oper
     expect(document.tags.map((tag: { name: string }) => tag.name)).toContain(metadata.tag);
   });
 
-  test('each operation in the OpenAPI document declares its security, and each board operation its required token grant and rate limit bucket', () => {
+  test('each operation in the OpenAPI document declares its security, and each board operation declares its required token grant and rate limit bucket', () => {
     if (metadata.auth === 'none') {
       expect(operation.security).toEqual([]);
     } else {

@@ -50,7 +50,7 @@ test('the committed server.json equals the generated entry byte for byte', () =>
   expect(committed).toBe(`${JSON.stringify(registryEntry, null, 2)}\n`);
 });
 
-test("the URL template in server.json becomes the URL of a server's MCP endpoint when the host of the server is filled in", () => {
+test("if the host of a server is filled into the URL template in server.json, the result is the URL of the server's MCP endpoint", () => {
   for (const { url, variables } of Entry.parse(JSON.parse(committed)).remotes) {
     // The MCP registry refuses an entry if its URL contains a variable without a description, or does not begin with
     // https.

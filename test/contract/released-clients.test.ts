@@ -41,7 +41,7 @@ test('all operations of the released OpenAPI document still exist', () => {
 });
 
 test.each(known)(
-  'a client that was made for the released OpenAPI document still calls $method $path and reads the response',
+  'a client that was made for the released OpenAPI document can still call $method $path and read the response',
   async operation => {
     const { requestBody, responses } = operation.ofRelease;
     const world = await createWorld(server);

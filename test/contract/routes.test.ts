@@ -127,12 +127,15 @@ describe('documented routes over HTTP', () => {
       .replace(':webhookId', String(webhookId))
       .replace(':deliveryId', '1');
 
-  test.each(documented)('$method $path requires a token exactly if the OpenAPI document says so', async operation => {
-    const answer = await request(server, `${operation.method} ${pathOf(operation)}`);
-    // The readiness probe answers 503 if a check fails.
-    if (operation.isOpen) expect([200, 503]).toContain(answer.status);
-    else expect(answer).toMatchObject({ status: 401, key: 'unauthorized' });
-  });
+  test.each(documented)(
+    '$method $path requires a token if and only if the OpenAPI document says so',
+    async operation => {
+      const answer = await request(server, `${operation.method} ${pathOf(operation)}`);
+      // The readiness probe answers 503 if a check fails.
+      if (operation.isOpen) expect([200, 503]).toContain(answer.status);
+      else expect(answer).toMatchObject({ status: 401, key: 'unauthorized' });
+    },
+  );
 
   test.each(documented.filter(({ isOpen }) => !isOpen))(
     '$method $path recognizes all query parameters that the OpenAPI document lists, and rejects any other query parameter',

@@ -42,7 +42,7 @@ const addUsers = ({ rows }: Pick<Opened, 'rows'>, ...emails: string[]) =>
   rows(`insert into users (email, name) select email, 'Somebody' from unnest($1::text[]) email`, [emails]);
 const forms = 'select email, canonical_email from users where not is_placeholder order by id';
 
-test('fillCanonicalAddresses() stores the canonical form of each e-mail address, except a form that is too long or that an older user has', async () => {
+test('fillCanonicalAddresses() stores the canonical form of each e-mail address, except a form that is too long or already belongs to an older user', async () => {
   const db = await openVersionBefore();
   await addUsers(
     db,
@@ -94,7 +94,7 @@ test('if fillCanonicalAddresses() is interrupted, finished batches are kept, and
   expect(await count()).toBe(2500);
 });
 
-test('fillCanonicalAddresses() stores the canonical address of each open invitation, but of two with the same canonical address, only the older invitation gets it', async () => {
+test('fillCanonicalAddresses() stores the canonical address of each open invitation, but if two invitations have the same canonical address, only in the older one', async () => {
   const db = await openVersionBefore();
   const [account] = await db.rows<{ id: string }>(
     `insert into accounts (slug, name) values ('acme', 'Acme') returning id`,
@@ -141,7 +141,7 @@ test('on the new schema, SQL of the previous server version can add and change u
   expect((await rows(forms))[1]).toMatchObject({ canonical_email: 'bob@xn--mller-kva.example' });
 });
 
-test('on the new schema, SQL of the previous server version can invite an e-mail address twice, and one invitation remains', async () => {
+test('on the new schema, SQL of the previous server version can invite an e-mail address twice, and only one of the two invitations remains', async () => {
   const db = await createTestDatabase();
   onTestFinished(() => db.drop());
   const [account] = await db.sql<{ id: number }>(

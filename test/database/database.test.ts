@@ -175,7 +175,7 @@ describe('an unavailable database', () => {
     return [proxy, server];
   }
 
-  test('requests get 503 within the database timeouts while the database does not answer, and work again when it answers', async () => {
+  test('requests get 503 within the database timeouts while the database does not answer, and work again when the database answers', async () => {
     const [proxy, server] = await proxied();
     await Promise.all([...Array(4)].map(() => read(server)));
     proxy.silence();
@@ -219,7 +219,7 @@ describe('an unavailable database', () => {
     expect(await db.sql(`select from ideas where title = 'Half written'`)).toEqual([]);
   });
 
-  test('requests get 503 without waiting for the connect timeout while the database refuses connections, and work again when it accepts them', async () => {
+  test('requests get 503 without waiting for the connect timeout while the database refuses connections, and work again when it accepts connections', async () => {
     // The connect timeout is very long. So a fast response shows that the server did not wait for this timeout, but
     // noticed the refused connection.
     const [proxy, server] = await proxied({ connectTimeoutMs: 60_000 });

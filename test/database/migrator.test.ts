@@ -58,7 +58,7 @@ const tables = `select table_name from information_schema.tables where table_sch
 const named = (...names: string[]) => names.map(name => ({ stream: 'core', name }));
 
 describe('applying migrations', () => {
-  test('every migration is applied once, in the order of its number', async () => {
+  test('every migration is applied once, and the migrations run in the order of their numbers', async () => {
     const db = await freshDatabase();
     const stream = await makeStream({
       '0002_second.sql': trace('second'),
@@ -109,7 +109,7 @@ describe('applying migrations', () => {
     expect(await listPendingMigrations(db.url)).toEqual([]);
   });
 
-  test('the server and each extension number their migrations independently', async () => {
+  test('the migrations of the server and of each extension have independent numbers', async () => {
     const db = await freshDatabase();
     const core = await makeStream({ '0001_first.sql': trace('core') });
     const extension = await makeStream({ '0001_first.sql': trace('extension') }, 'an-extension');
@@ -122,7 +122,7 @@ describe('applying migrations', () => {
     expect(await db.rows(traces)).toEqual([{ name: 'core' }, { name: 'extension' }]);
   });
 
-  test('a migration with the line "-- no transaction" can run create index concurrently', async () => {
+  test('a migration with the line "-- no transaction" can run the statement "create index concurrently"', async () => {
     const db = await freshDatabase();
     const stream = await makeStream({ '0001_table.sql': 'create table things (id int);' });
     await migrate(db.url, [stream]);
@@ -346,7 +346,7 @@ describe('a failing migration', () => {
 
 describe('inconsistent migrations', () => {
   const both = [
-    ['migrate', migrate],
+    ['migrate()', migrate],
     ['the dry run', listPendingMigrations],
   ] as const;
 
@@ -405,7 +405,7 @@ describe('inconsistent migrations', () => {
     },
   );
 
-  test('the error for a missing directory of migrations names the extension', async () => {
+  test("if an extension's directory of migrations is missing, the error names the extension", async () => {
     const db = await freshDatabase();
     const nowhere = { name: 'an-extension', directory: '/nowhere' };
     await expect(migrate(db.url, [nowhere])).rejects.toThrow(/^The migrations of an-extension cannot be read: ENOENT/);

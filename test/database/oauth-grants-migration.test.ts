@@ -3,7 +3,7 @@ import { migrate } from '../../server/database/migrator.ts';
 import { connect, createBareDatabase } from '../helpers/database.ts';
 import { migrationsBefore } from '../helpers/migrations.ts';
 
-test('an upgrade revokes only the OAuth tokens of former and blocked members', async () => {
+test('an upgrade with migration 0010 revokes the OAuth tokens of former and blocked members, and no other tokens', async () => {
   const { url, drop } = await createBareDatabase();
   onTestFinished(drop);
   await migrate(url, [await migrationsBefore('0010')]);

@@ -31,7 +31,7 @@ test(`the source code of the server calls sql() at most ${maxUses} times`, () =>
   expect(uses.length).toBeLessThanOrEqual(maxUses);
 });
 
-test('the source code of the server has SQL texts only in calls of sql() and fragment(), except in the listed files', () => {
+test('the source code of the server has SQL texts only in calls of sql() and fragment(), except in the files that this test lists', () => {
   const texts = files.flatMap(({ name, source }) =>
     (source.replaceAll(usesOfSql, '').match(statementText) ?? []).map(text => `${name}: ${text.slice(0, 60)}`),
   );

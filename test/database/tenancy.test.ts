@@ -142,7 +142,7 @@ describe('the schema', () => {
     expect(missing).toEqual([]);
   });
 
-  test('every primary key and unique index of a tenant table includes the account id, except for the listed exceptions', async () => {
+  test('every primary key and unique index of a tenant table includes the account id, except for the exceptions that this test lists', async () => {
     const indexes = await db.sql<{ name: string; table: string; columns: (string | null)[] }>(`
       select i.indexrelid::regclass::text as name, i.indrelid::regclass::text as table,
         array(
@@ -187,7 +187,7 @@ describe('filters on the account', () => {
     columns = new Map(ofAccounts.map(({ table, column }) => [table, column]));
   });
 
-  test('every SQL statement filters all its tenant tables by the same account, except for the listed exceptions', async () => {
+  test('every SQL statement filters all its tenant tables by the same account, except for the statements that this test lists', async () => {
     const explained: string[] = [];
     const offenders: string[] = [];
     for (const { name, text } of await loadServerQueries()) {

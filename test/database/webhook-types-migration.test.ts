@@ -3,7 +3,7 @@ import { migrate } from '../../server/database/migrator.ts';
 import { connect, createBareDatabase } from '../helpers/database.ts';
 import { migrationsBefore } from '../helpers/migrations.ts';
 
-test('an upgrade gives a webhook without chosen event types the six types that it received before, and does not change other webhooks', async () => {
+test('an upgrade with migration 0034 gives each webhook without chosen event types the six types that it already received, and changes no other webhook', async () => {
   const { url, drop } = await createBareDatabase();
   onTestFinished(drop);
   await migrate(url, [await migrationsBefore('0034')]);

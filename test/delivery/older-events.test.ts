@@ -93,24 +93,24 @@ async function runJob(task: string, payload: unknown) {
   expect(await waitingJobs(server)).toEqual([]);
 }
 
-test('a webhook gets an event that an older server version stored, with the stored body', async () => {
+test('a webhook gets an event of an older server version with the body that the older version stored', async () => {
   await runJob('deliver_webhooks', { endpoint_id: webhook.id, lane: laneOfEvent() });
   expect(receiver.received.map(one => verify(one, webhook.secret))).toEqual([event.body]);
 });
 
-test('a chat channel gets an event that an older server version stored', async () => {
+test('a chat channel gets a post about an event that an older server version stored', async () => {
   await runJob('post_to_chat', { channel_id: channelId, event_id: event.id });
   expect(receiver.received.map(({ body }) => JSON.parse(body).text)).toEqual([
     'The owner merged Export into Themes · A board',
   ]);
 });
 
-test('an extension gets an event that an older server version stored, with the stored body', async () => {
+test('an extension gets an event of an older server version with the body that the older version stored', async () => {
   await runJob('extension_event:listener', { event_id: event.id });
   expect(heard).toEqual([{ ...event.body, id: `evt_${event.id}` }]);
 });
 
-test('a notification job that an older server version queued notifies users in the app, by mail and in a chat', async () => {
+test('a notification job from the queue of an older server version still notifies users in the app, by mail and in a chat', async () => {
   await runJob('tell_people', { event_id: event.id });
   expect(smtp.received.map(({ to, mail }) => [to, mail.subject])).toEqual([
     ['grace@example.com', '“Export” was merged into “Themes”'],
@@ -121,7 +121,7 @@ test('a notification job that an older server version queued notifies users in t
   ]);
 });
 
-test('a mail job that an older server version queued sends the mails of its notifications', async () => {
+test('a mail job from the queue of an older server version still sends the mails of its notifications', async () => {
   const [notification] = await server.sql<{ id: number }>(
     `insert into notifications (account_id, user_id, event_id, kind) values ($1, $2, $3, 'idea.merged') returning id`,
     [world.accountId, userId, event.id],
@@ -131,7 +131,7 @@ test('a mail job that an older server version queued sends the mails of its noti
   expect(smtp.received.map(({ to }) => to)).toEqual(['grace@example.com']);
 });
 
-test('jobs that an older server version queued end without an error if their events or notifications are deleted', async () => {
+test('a job from the queue of an older server version ends without an error if its event or notification is deleted', async () => {
   const gone = crypto.randomUUID();
   await runJob('tell_people', { event_id: gone });
   await runJob('extension_event:listener', { event_id: gone });

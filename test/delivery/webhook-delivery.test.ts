@@ -325,7 +325,7 @@ describe('a failed webhook delivery', () => {
     ).toEqual([{ status: 302 }]);
   });
 
-  test('the response 410 disables a webhook endpoint, ends its pending deliveries, and notifies the owners and admins of its account', async () => {
+  test('after the response 410, the server disables the webhook endpoint, ends its pending deliveries, and notifies the owners and admins of the account', async () => {
     const { id, world, receiver } = await deliverTo(410);
     const adminId = await createMember(server, world.accountId, 'admin');
     const blockedId = await createMember(server, world.accountId, 'admin');
@@ -470,10 +470,10 @@ describe('a failed webhook delivery', () => {
   });
 
   test.each([
-    ['received', 204],
-    ['refused', 500],
+    ['succeeds', 204],
+    ['fails', 500],
   ])(
-    'if a redelivery is requested during a delivery attempt, one more delivery follows after the attempt is %s',
+    'if a redelivery is requested during a delivery attempt, exactly one more attempt follows after this attempt %s',
     async (_what, status) => {
       const answers: (() => void)[] = [];
       const { id, world, receiver } = await deliverTo(response => {
@@ -555,7 +555,7 @@ describe('the recipients and the order of webhook deliveries', () => {
     expect(counts).toEqual([2, 2, 0, 1, 0]);
   });
 
-  test('the events of an idea reach a webhook in the order of their commits, even if transactions overlap', async () => {
+  test('the events of an idea reach a webhook in the order in which their transactions commit, even if the transactions overlap', async () => {
     const receiver = await startReceiverForTest();
     const world = await createWorld(server);
     const { id } = await addWebhook(server, world, { url: receiver.url });
@@ -605,7 +605,7 @@ describe('the recipients and the order of webhook deliveries', () => {
     }
   });
 
-  test('a hanging endpoint delays no other webhook: each process sends it one delivery at a time, or only one process if the endpoint is failing', async () => {
+  test('a hanging webhook endpoint delays no other webhook, and gets one delivery at a time from each process, or from all processes while it counts as failing', async () => {
     const hanging = await startReceiverForTest(hang);
     const healthy = await startReceiverForTest();
     const world = await createWorld(server);

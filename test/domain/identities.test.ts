@@ -84,7 +84,7 @@ describe('a new person with an identity', () => {
     });
   });
 
-  test('an external identity always signs in the same user, and the same subject in another account signs in another user', async () => {
+  test('an external identity always signs in the same user of an account, and signs in another user in another account', async () => {
     const person = newPerson();
     const first = await signIn(person);
     const again = await signIn({ ...person, address: 'changed@partner.example', name: 'Other' });

@@ -45,7 +45,7 @@ test('each of twenty new secrets for authenticator apps has 160 bits, and all ar
   for (const one of secrets) expect(one).toMatch(/^[A-Z2-7]{32}$/);
 });
 
-test('the URL in the QR code for an authenticator app names the issuer, the user, SHA-1, six digits and 30 seconds', () => {
+test('the URL in the QR code for an authenticator app names the issuer, the user, SHA-1, six digits and a time step of 30 seconds', () => {
   const url = new URL(totpUrl(secret, { issuer: 'Idea-Board (ideas.example.com)', label: 'ada@example.com' }));
   expect([url.protocol, url.host, decodeURIComponent(url.pathname)]).toEqual([
     'otpauth:',

@@ -70,7 +70,7 @@ async function expectRefusal(send: () => Promise<Answer>, status: number, key: s
 }
 
 describe('the edit of an idea', () => {
-  test('if a token edits an idea of its issuer, the response, the database row, the event and the search have the new texts', async () => {
+  test('if a token edits an idea of its issuer, the response, the database row, the event and the search contain the new texts', async () => {
     const { id, updated_at } = await create();
     clock.set(new Date(start.getTime() + 60_000));
     const answer = await edit(id, { title: ' Export as\nExcel ', if_updated_at: updated_at });
@@ -106,7 +106,7 @@ describe('the edit of an idea', () => {
     expect((await eventsOf(id, 'idea.updated')).map(({ body }) => body.data.reason)).toEqual([undefined, reason]);
   });
 
-  test('a token with the moderate grant can edit only the ideas of its issuer if the issuer is no longer a moderator', async () => {
+  test('if the issuer of a token with the moderate grant is no longer a moderator, the token can edit only the ideas of its issuer', async () => {
     const { id } = await create();
     const formerId = await createMember(server, world.accountId, 'member');
     const { token: former } = await issueToken(server, world, 'moderate', { issuerId: formerId });
@@ -138,9 +138,9 @@ describe('the edit of an idea', () => {
 
   test.each([
     ['on a frozen board', 'is_frozen = true', 'board_frozen', 'board_frozen'],
-    ['before the submission window', `submissions_open_at = '2026-03-03'`, 'submissions_not_open_yet', undefined],
-    ['after the submission window', `submissions_close_at = '2026-03-01'`, 'submissions_closed', undefined],
-  ])('%s, an author cannot edit an idea', async (_when, assignment, key, forModerators) => {
+    ['before the submission window opens', `submissions_open_at = '2026-03-03'`, 'submissions_not_open_yet', undefined],
+    ['after the submission window closes', `submissions_close_at = '2026-03-01'`, 'submissions_closed', undefined],
+  ])('an author cannot edit an idea %s', async (_when, assignment, key, forModerators) => {
     const { id } = await create();
     await setBoard(assignment);
     await expectRefusal(() => edit(id, { title: 'Changed' }), 423, key);
@@ -232,7 +232,7 @@ describe('the edit of an idea', () => {
     expect(replayed.body).toMatchObject({ id: created.id, body: 'The password is secret.' });
   });
 
-  test('an edit of an idea notifies only the people whom the new body mentions and the earlier body did not mention', async () => {
+  test('after an edit of an idea, the server notifies only people who are mentioned in the new body but not in the earlier body', async () => {
     const names = ['Nina New', 'Otto Old'];
     const [newId, oldId] = await Promise.all(names.map(name => createMember(server, world.accountId, 'member', name)));
     const { body } = await ask('POST /api/v1/ideas', author, { title: 'Mentions', body: 'As @Otto Old said.' });
@@ -248,7 +248,7 @@ describe('the edit of an idea', () => {
 });
 
 describe('the deletion of an idea', () => {
-  test('no read or list returns a deleted idea, a second deletion gets 404, and the database row and the events lose the texts', async () => {
+  test("no request can read a deleted idea, a second deletion gets 404, and the idea's body is removed from its database row and its events", async () => {
     const { id } = await create();
     expect((await remove(id)).body).toEqual({ id, deleted: true });
     for (const token of [author, moderator]) {
@@ -280,7 +280,7 @@ describe('the deletion of an idea', () => {
     ]);
   });
 
-  test('an author can delete an idea with only their own votes and comments, but not an idea with a vote or comment of somebody else', async () => {
+  test('an author can delete an idea that has only their own votes and comments, but not an idea with a vote or comment by somebody else', async () => {
     const own = await create();
     await ask(`POST ${idea(own.id)}/vote`, author, { value: 'up' });
     await comment(own.id, 'One more thing.');
@@ -298,7 +298,7 @@ describe('the deletion of an idea', () => {
     expect((await remove(commented.id, moderator)).status).toBe(200);
   });
 
-  test('if a moderator deletes an idea with a reason, its author gets a notification with title and reason, and other followers get none', async () => {
+  test('if a moderator deletes an idea with a reason, its author gets a notification with the title and the reason, and other followers get none', async () => {
     const { id } = await create();
     await comment(id, 'I follow it now.', stranger);
     await runJobs(server);
@@ -371,7 +371,7 @@ describe('parallel changes of an idea', () => {
   });
 
   test.each([1, 2, 3, 4])(
-    'if others vote and comment while the author deletes an idea, the server refuses either the deletion or all votes and comments (%i)',
+    'if others vote and comment while the author deletes an idea, the server refuses either the deletion or all votes and comments (round %i)',
     async () => {
       const { id } = await create();
       const [deletion, vote, text] = await Promise.all([
@@ -390,7 +390,7 @@ describe('parallel changes of an idea', () => {
   );
 
   test.each([1, 2, 3, 4])(
-    'an edit of an idea in parallel with its merge or deletion has the same result as if one had followed the other (%i)',
+    "an edit of an idea in parallel with the idea's merge or deletion has the same result as if they had run one after the other (round %i)",
     async () => {
       const [source, target] = [await create(), await create()];
       const [merge, edited] = await Promise.all([
@@ -411,7 +411,7 @@ describe('parallel changes of an idea', () => {
   );
 
   test.each([1, 2, 3, 4])(
-    'if a merge and the deletion of its target run in parallel, only one of them succeeds (%i)',
+    'if a merge and the deletion of its target run in parallel, only one of the two requests succeeds (round %i)',
     async () => {
       const [source, target] = [await create(), await create()];
       const [merge, deletion] = await Promise.all([
@@ -439,7 +439,7 @@ describe('the change of a comment', () => {
   const rows = (ideaId: number) =>
     server.sql<{ id: number; body: string }>('select id, body from comments where idea_id = $1 order by id', [ideaId]);
 
-  test('an author can edit and delete a comment, and the events of these changes contain the comment but not its author', async () => {
+  test("an author can edit and delete a comment, and the events of these changes contain the comment but not the comment's author", async () => {
     const { id: ideaId } = await create();
     const made = await comment(ideaId, 'Frist!');
     const edited = await ask(`PATCH ${path(ideaId, made.id)}`, author, {
@@ -466,7 +466,7 @@ describe('the change of a comment', () => {
     await expectRefusal(() => ask(`PATCH ${path(ideaId, made.id)}`, author, { body: 'x' }), 404, 'not_found');
   });
 
-  test('an author cannot edit or delete a comment after 15 minutes, another member never can, and a moderator always can', async () => {
+  test('the author of a comment can edit or delete it for only 15 minutes, a moderator can do so at any time, and another member cannot', async () => {
     const { id: ideaId } = await create();
     const made = await comment(ideaId, 'As it was');
     await expectRefusal(() => ask(`PATCH ${path(ideaId, made.id)}`, stranger, { body: 'x' }), 403, 'not_author');
@@ -486,7 +486,7 @@ describe('the change of a comment', () => {
     }
   });
 
-  test('a frozen board refuses edits of comments, and a comment on a merged idea or in a status closed for comments can only be deleted', async () => {
+  test('a frozen board refuses edits of comments, and a comment can be deleted but not edited if its idea is merged or in a status closed for comments', async () => {
     const { id: ideaId } = await create();
     const made = await comment(ideaId, 'As it was');
     const target = await create();
@@ -557,7 +557,7 @@ describe('the events of changes', () => {
     expect(JSON.stringify(data)).not.toMatch(/hunter|e-mail|Please/);
   });
 
-  test('a webhook gets idea.voted events only if its chosen event types include idea.voted, and not if it has no chosen types', async () => {
+  test('a webhook gets idea.voted events only if its chosen event types include idea.voted, so a webhook without chosen event types gets none', async () => {
     const receiver = await startReceiverForTest();
     await addWebhook(server, world, { url: `${receiver.url}/all`, eventTypes: [] });
     await addWebhook(server, world, { url: `${receiver.url}/votes`, eventTypes: ['idea.voted'] });
@@ -573,7 +573,7 @@ describe('the events of changes', () => {
     ]);
   });
 
-  test("adding or removing a tag records an event idea.tagged with the tag's id, and adding or removing it again records no event", async () => {
+  test("the server records an event idea.tagged with the tag's id when a tag is added or removed, but not when the same request is repeated", async () => {
     const { id } = await create();
     const [tag] = await server.sql<{ id: number }>(
       `insert into tags (account_id, board_id, name, color) values ($1, $2, 'Design', '#0f766e') returning id`,

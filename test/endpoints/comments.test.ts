@@ -47,7 +47,7 @@ test('a new comment increases the comment count of the idea, and the commenter b
   expect(followers).toEqual([{ user_id: memberId }]);
 });
 
-test('the event of a new comment contains the comment as the response shows it, and the idea with the new comment count', async () => {
+test('the event of a new comment contains the same comment as the response, and the idea with the new comment count', async () => {
   const ideaId = await insertIdea(server, world);
   const answer = await comment(ideaId, 'First.');
   const events = await server.sql('select type, body from events where idea_id = $1', [ideaId]);
@@ -187,7 +187,7 @@ test('an idea in a status that is closed for comments rejects new comments and s
   expect((await list(ideaId, '', moderator)).body.data).toHaveLength(1);
 });
 
-test('a comment on a pending idea gets 404 with the write grant and 422 with the moderate grant', async () => {
+test('a comment on a pending idea gets 404 if the token has the write grant, and 422 if the token has the moderate grant', async () => {
   const ideaId = await insertIdea(server, world, { moderationState: 'pending' });
   const moderator = await issueToken(server, world, 'moderate');
   const before = await snapshot(server);

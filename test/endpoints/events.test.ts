@@ -121,7 +121,7 @@ describe('the list of events', () => {
     expect(titlesOf((await list(follower, { after: fourth.next_cursor })).body)).toEqual(['6']);
   });
 
-  test('the list of events after the cursor of an event begins with the next event', async () => {
+  test('if a client requests the events after the cursor of an event, the list begins with the next event', async () => {
     const follower = await createFollower();
     for (const title of ['1', '2', '3']) await create(follower, title);
     const { data } = (await list(follower)).body;
@@ -140,7 +140,7 @@ describe('the list of events', () => {
     expect(titlesOf((await list(follower, { after: empty.next_cursor })).body)).toEqual(['1', '2']);
   });
 
-  test('the parameter types filters the list of events, and next_cursor also skips events of other types', async () => {
+  test('the list of events returns only the event types in the parameter types, and next_cursor also skips events of other types', async () => {
     const follower = await createFollower();
     const { body: idea } = await create(follower);
     const say = (text: string) =>
@@ -161,7 +161,7 @@ describe('the list of events', () => {
     ]);
   });
 
-  test('the list of events with body=excerpt cuts the bodies of ideas to 300 characters and sets body_truncated', async () => {
+  test('a list of events that is requested with body=excerpt cuts the bodies of ideas to 300 characters and sets body_truncated', async () => {
     const follower = await createFollower();
     await create(follower);
     const [whole] = (await list(follower)).body.data;
@@ -171,7 +171,7 @@ describe('the list of events', () => {
     expect(cut.event.data.idea).toEqual({ ...others, body: body.slice(0, 300), body_truncated: true });
   });
 
-  test('a token with two boards gets only the events of the requested board, and the cursor of one board is invalid for the other', async () => {
+  test('a token for two boards gets only the events of the requested board, and the cursor of one board is invalid for the other board', async () => {
     const follower = await createFollower();
     const other = await createBoard(server, follower.world.accountId);
     const { token } = await issueToken(server, follower.world, {
@@ -331,7 +331,7 @@ describe('the cursor of the list of events', () => {
     expect(titlesOf((await list(follower, { after: data[0].cursor })).body)).toEqual(['new']);
   });
 
-  test('after a restore of the database, a cursor works if its event exists at the same position, and otherwise gets cursor_expired', async () => {
+  test('after a restore of the database, a cursor works if its event exists at the same position, and otherwise a request with the cursor gets cursor_expired', async () => {
     const follower = await createFollower();
     await create(follower, '1');
     await create(follower, '2');
@@ -350,7 +350,7 @@ describe('the cursor of the list of events', () => {
     expect((await list(follower, { after: next_cursor })).body.data).toEqual([]);
   });
 
-  test('after the table event_positions was restored from a dump, new cursors differ from the cursors of the time before', async () => {
+  test('after the table event_positions was restored from a dump, new cursors differ from the cursors before the restore', async () => {
     const follower = await createFollower();
     const { next_cursor: before } = (await list(follower)).body;
     await server.sql('create table copied (like event_positions including all)');

@@ -88,7 +88,7 @@ test.each([
   expect(body).toMatchObject({ status, status_key: 'custom-key', status_category: category, status_label: 'Custom' });
 });
 
-test('requests that read, list, create or change an idea return its url in the form that the setting IDEA_URL defines', async () => {
+test("the response to every request that reads, lists, creates or changes an idea has the idea's url in the form that the setting IDEA_URL defines", async () => {
   const own = await startServerForTest({
     environment: {
       BASE_URL: 'https://ideas.example.com',
@@ -167,7 +167,7 @@ test('the response for an idea has the current name of its author after the auth
   expect((await get(id)).body.author).toEqual({ id: authorId, name: 'After' });
 });
 
-test('a request for a deleted idea or an idea of another account gets the same response as an id that never existed', async () => {
+test('a request for a deleted idea or an idea of another account gets the same response as a request for an id that never existed', async () => {
   const removed = await insertIdea(server, world);
   await server.sql('delete from ideas where id = $1', [removed]);
   const elsewhere = await insertIdea(server, await createWorld(server));
@@ -213,7 +213,7 @@ describe('the parameter expand', () => {
     expect(rest.body.data).toMatchObject([{ body: 'Comment 21' }]);
   });
 
-  test('expand=votes needs the moderate grant and an issuer who is a moderator, and expand=comments works with every token', async () => {
+  test('expand=votes needs a token with the moderate grant whose issuer is a moderator, and expand=comments works with every token', async () => {
     const id = await insertIdea(server, world);
     const issuerId = await createMember(server, world.accountId, 'member');
     const former = await issueToken(server, world, 'moderate', { issuerId });
@@ -224,7 +224,7 @@ describe('the parameter expand', () => {
     for (const by of [token, former.token]) expect((await read(id, '?expand=comments', by)).status).toBe(200);
   });
 
-  test('the parameter expand of an idea rejects an unknown value, an empty value and too many values', async () => {
+  test('a request for an idea is rejected if its parameter expand has an unknown value, an empty value or too many values', async () => {
     const id = await insertIdea(server, world);
     for (const value of ['', 'tags', 'comments,', 'comments, votes', 'Comments', 'comments,comments,comments']) {
       const answer = await read(id, `?expand=${value}`);

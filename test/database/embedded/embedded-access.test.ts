@@ -63,7 +63,7 @@ test('the application role of the embedded PostgreSQL is not a superuser and can
   expect(await query(postgres, findForeign)).toEqual([]);
 });
 
-test('if the embedded PostgreSQL of an old data directory trusts every client, the next start keeps the data and requires a password', async () => {
+test('if the embedded PostgreSQL of an old data directory accepts every client without a password, the next start keeps the data and requires a password', async () => {
   const dataDir = await makeTrustingDataDir();
   const { postgres } = await startIn(dataDir);
   expect(await query(postgres, 'select answer from kept')).toEqual([{ answer: 42 }]);
@@ -132,7 +132,7 @@ test('if two servers start at the same time on an old data directory, one adds p
   expect(await query(started[0] as EmbeddedPostgres, readAttributes)).toEqual([harmless]);
 });
 
-test('if a killed server of an old version left its PostgreSQL running, the next server restarts PostgreSQL with required passwords', async () => {
+test('if a killed server of an old version left its PostgreSQL running, the next server restarts PostgreSQL so that it requires passwords', async () => {
   const dataDir = await makeTrustingDataDir();
   const left = await launchTrusting(dataDir);
   const { postgres } = await startIn(dataDir);
@@ -142,7 +142,7 @@ test('if a killed server of an old version left its PostgreSQL running, the next
   expect(left.child?.exitCode).toBe(0);
 });
 
-test('a command line tool can use the PostgreSQL of a running old server, but no second server can start on its data directory', async () => {
+test('a command line tool can use the PostgreSQL of a running server of an old version, but no second server can start on the same data directory', async () => {
   const dataDir = await makeTrustingDataDir();
   const { socketDir, port } = await launchTrusting(dataDir);
   const owner = new Client({ host: socketDir, port, user: 'idea_board', database: 'postgres' });

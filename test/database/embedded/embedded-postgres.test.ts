@@ -166,7 +166,7 @@ describe('the end of the embedded PostgreSQL', () => {
     expect(await once(child, 'exit')).toEqual([0, null]);
   });
 
-  test('after kill -9 of a server, the next server takes over its running PostgreSQL with all committed data', async () => {
+  test('after kill -9 of a server, the next server takes over the running PostgreSQL of the killed server with all committed data', async () => {
     const child = runScript(`
       const postgres = await startEmbeddedPostgres({ dataDir: ${JSON.stringify(dataDir)} });
       const client = new pg.Client(postgres.url());
@@ -241,7 +241,7 @@ describe('a killed PostgreSQL', () => {
 });
 
 describe('a failed start of the embedded PostgreSQL', () => {
-  test('the error for a data directory that cannot be created has one line', async () => {
+  test('if the data directory of the embedded PostgreSQL cannot be created, the error message has only one line', async () => {
     const file = join(await makeDataDir(), 'file');
     await writeFile(file, '');
     const error = await refused({ dataDir: join(file, 'data') });
@@ -254,14 +254,14 @@ describe('a failed start of the embedded PostgreSQL', () => {
 
   // Skips the test for root, because root could write even to this read-only directory.
   if (!isRoot) {
-    test('the error for a data directory without write permission has one line', async () => {
+    test('if the server may not write to the data directory of the embedded PostgreSQL, the error message has only one line', async () => {
       const readOnly = await makeDataDir();
       await chmod(readOnly, 0o500);
       expect((await refused({ dataDir: readOnly })).message).toMatch(/^cannot keep a database in [^\n]*EACCES[^\n]*$/);
     });
   }
 
-  test('the embedded PostgreSQL does not start in a directory with foreign files: it reports an error of one line and leaves the files', async () => {
+  test('the embedded PostgreSQL does not start in a directory with unrelated files, reports a one-line error and leaves the files unchanged', async () => {
     const occupied = await makeDataDir();
     await mkdir(join(occupied, 'postgres'));
     await writeFile(join(occupied, 'postgres/notes.txt'), 'mine');

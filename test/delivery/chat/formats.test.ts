@@ -58,7 +58,7 @@ describe('a chat message', () => {
     expect(textOf(describeEvent(event, urlOf))).toBe('Ada submitted Dark mode · Web app');
   });
 
-  test('a chat message has no line breaks or control characters, even if the title or comment has some', () => {
+  test('a chat message has no line breaks or control characters, even if the title or the comment contains them', () => {
     const message = messageOf('comment.created', {
       title: 'a\r\nb\u2028c\u202egnp.exe\u0000\u001b[31m',
       comment: 'one\n\n> two\n# three',
@@ -71,7 +71,7 @@ describe('a chat message', () => {
     expect(textOf(messageOf('idea.created', { title: '\u202e\u200f' }))).toBe('Ada submitted (untitled) · Web app');
   });
 
-  test('a long title or comment in a chat message is cut between code points', () => {
+  test('a chat message shortens a long title or comment only between two code points', () => {
     const message = messageOf('comment.created', { title: '🦀'.repeat(200), comment: '🦀'.repeat(500) });
     expect(message.sentence[2]?.text).toBe(`${'🦀'.repeat(119)}…`);
     expect(message.quote).toBe(`${'🦀'.repeat(299)}…`);
@@ -132,7 +132,7 @@ describe('Slack', () => {
 });
 
 describe('Discord', () => {
-  test('Discord gets an embed, and a setting that forbids all mentions', () => {
+  test('a message to Discord has an embed and a setting that forbids all mentions', () => {
     expect(renderers.discord(messageOf('comment.created'))).toEqual({
       embeds: [{ description: `**Ada** commented on [Dark mode](${url}) · Web app\n> We need this too.` }],
       allowed_mentions: { parse: [] },

@@ -83,7 +83,7 @@ describe('a chat channel', () => {
     expect(byPath.get('/teams')?.body.attachments[0].content.actions[0].url).toBe(url);
   });
 
-  test('a chat channel gets posts for new ideas, status changes, comments, merges and unmerges in their order, but not for votes', async () => {
+  test('a chat channel gets posts for new ideas, status changes, comments, merges and unmerges in the order of the events, but not for votes', async () => {
     await insertChannel('slack');
     await addWebhook(server, world, { url: `${chat.url}/webhook`, eventTypes: ['idea.voted'] });
     const { token } = await issueToken(server, world, 'write');
@@ -112,7 +112,7 @@ describe('a chat channel', () => {
     ]);
   });
 
-  test('a chat job that an older server version added without an account id still posts to its channel', async () => {
+  test('a chat job that an older server version queued without an account id still sends its post to the channel', async () => {
     const channelId = await insertChannel('slack');
     await setStatus();
     await server.sql('delete from graphile_worker._private_jobs');
@@ -164,7 +164,7 @@ describe('a chat channel', () => {
 
 describe('a failed chat post', () => {
   test.each([404, 410])(
-    'the HTTP status %i in the response to a chat post disables the channel and removes its waiting posts',
+    'after the HTTP status %i in the response to a chat post, the server disables the chat channel and removes the waiting posts of the channel',
     async status => {
       const channelId = await insertChannel('slack');
       chat.respondWith(status);

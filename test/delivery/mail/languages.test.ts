@@ -168,7 +168,7 @@ describe('the language of a mail', () => {
     },
   );
 
-  test("a mail that a request causes is in the language of the request if the reader's profile has no language", async () => {
+  test("a mail that a request causes is in the language of the request if the mail's recipient has no language in their profile", async () => {
     const languagesOf = async (profile: Language | null, request: Language) => {
       const { email } = await prepare(profile);
       await writeFor({ language: request }, () => requestPasswordLink(server.database, email));
@@ -182,7 +182,7 @@ describe('the language of a mail', () => {
     expect(await languagesOf(null, 'en')).toBe(english);
   });
 
-  test("a notification is in the language of the reader's profile, or else in English, whatever the language of the person who caused it", async () => {
+  test("a notification is in the language of its recipient's profile, or else in English, regardless of the language of the person who caused it", async () => {
     for (const [profile, subject] of [
       ['de', '„Dark mode“ ist jetzt planned'],
       [null, '“Dark mode” is now planned'],

@@ -168,7 +168,7 @@ describe('a notification mail', () => {
 });
 
 describe('texts of users in a mail', () => {
-  test('texts of users cannot add headers or markup to a mail, and each of their lines is marked as a quotation', async () => {
+  test('texts of users cannot add headers or markup to a mail, and each line of these texts is marked as a quotation', async () => {
     const hostile = '<img src=x onerror=alert(1)>" onclick="x\u202e &amp; \'y\'';
     await server.sql('update ideas set title = $2 where id = $1', [
       ideaId,
@@ -200,7 +200,7 @@ describe('texts of users in a mail', () => {
     ]);
   });
 
-  test('a URL in a comment is a link in the HTML part of a mail, with the host that browsers open', async () => {
+  test('a URL in a comment becomes a link in the HTML part of a mail, and the link shows the host name that browsers use', async () => {
     await createFollower('grace');
     await runAsUser(server, world, world.ownerId, op =>
       commentOnIdea(op, ideaId, 'See (https://a.example/b)\n\nand https://bücher.example/.'),
@@ -214,7 +214,7 @@ describe('texts of users in a mail', () => {
     expect(mail?.html).toContain('>https://xn--bcher-kva.example/</a>.');
   });
 
-  test('the subject of a mail shortens a long title between two characters, not inside one', async () => {
+  test('the subject of a mail shortens a long title between two characters, not in the middle of a character', async () => {
     await server.sql('update ideas set title = $2 where id = $1', [ideaId, '🦀'.repeat(200)]);
     await createFollower('grace');
     await setStatus();
@@ -236,7 +236,7 @@ describe('a mail job', () => {
     expect(recipients()).toEqual(['grace@example.com']);
   });
 
-  test('a mail that waits for a retry is not sent to a user who meanwhile unfollowed, was blocked, left the account or removed their address', async () => {
+  test('a mail that waits for a retry is not sent to a user who meanwhile unfollowed the idea, was blocked, left the account or removed their address', async () => {
     const [unfollowed, blocked, left, silent] = [
       await createFollower('unfollowed'),
       await createFollower('blocked'),
@@ -304,7 +304,7 @@ describe('a mail job', () => {
     expect(recipients()).toEqual(['anna@example.com', 'zoe@example.com', 'later@example.com']);
   });
 
-  test('a mail job that runs again after it has sent its mails sends no mail again', async () => {
+  test('a mail job that has already sent its mails sends no mail when it runs again', async () => {
     await createFollower('anna');
     await createFollower('zoe');
     await setStatus();
@@ -396,7 +396,7 @@ describe('the notices before a token expires', () => {
     expect(recipients()).toEqual(['ada@example.com', 'ada@example.com']);
   });
 
-  test('the notice before a token expires names the token and the time, links to the page of the token, and has an unsubscribe link', async () => {
+  test('the expiry notice of a token names the token and the expiry time, links to the page of the token, and has an unsubscribe link', async () => {
     const id = await expiring(3);
     await server.sql(
       `update api_tokens set expires_at = date_trunc('day', expires_at) + interval '20 hours 15 minutes' where id = $1`,
@@ -415,7 +415,7 @@ describe('the notices before a token expires', () => {
     expect(raw).toContain('List-Unsubscribe-Post: List-Unsubscribe=One-Click');
   });
 
-  test('a token causes no notice if it is revoked, expired or an OAuth grant, or if its issuer is blocked, demoted or gets no mail', async () => {
+  test('no expiry notice is sent for a token that is revoked, expired or an OAuth grant, or whose issuer is blocked, demoted or without mail address', async () => {
     const admin = await createMember(server, world.accountId, 'admin', 'Former');
     const blocked = await createMember(server, world.accountId, 'admin', 'Blocked');
     const silent = await createMember(server, world.accountId, 'admin', 'Silent');
@@ -433,7 +433,7 @@ describe('the notices before a token expires', () => {
     expect(recipients()).toEqual([]);
   });
 
-  test('a queued notice is not mailed after its token is revoked or gets a later expiry, and a rotated token gets new notices', async () => {
+  test('a queued expiry notice is not mailed after its token is revoked or gets a later expiry, and a rotated token gets new notices', async () => {
     const [revoked, rotated] = [await expiring(3), await expiring(3)];
     await addExpiryNotices(server.database);
     await server.sql('update api_tokens set revoked_at = now() where id = $1', [revoked]);
@@ -448,7 +448,7 @@ describe('the notices before a token expires', () => {
     expect(recipients()).toEqual(['ada@example.com']);
   });
 
-  test('a token that is issued for three days gets only the notice one day before its expiry', async () => {
+  test('for a token that was issued for three days, the server sends only the notice one day before the expiry', async () => {
     const expiresAt = new Date(Date.now() + 3 * dayMs);
     const { id } = await issueToken(server, world, 'read', { issuerId: ownerId, expiresAt });
     await announce();

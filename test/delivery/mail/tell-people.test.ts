@@ -182,7 +182,7 @@ describe('notifications on a board with pre-moderation', () => {
     expect(await tell()).toEqual({ 'idea.pending': moderators.filter(one => one !== admin) });
   });
 
-  test("the approval of an idea records the event idea.created and sends the idea's author a notification", async () => {
+  test('when a pending idea is approved, the server records the event idea.created and notifies the author of the idea', async () => {
     await tell();
     const types = () =>
       server.sql('select type, actor_id::int from events where idea_id = $1 order by occurred_at, type', [ideaId]);
@@ -214,7 +214,7 @@ describe('notifications on a board with pre-moderation', () => {
     expect(event?.body.data.idea.moderation_state).toBe('published');
   });
 
-  test('when a moderator rejects an idea, its author gets a notification with the reason, and webhooks get nothing', async () => {
+  test('when a moderator rejects an idea, its author gets a notification with the reason, and webhooks get no event', async () => {
     await server.sql(
       `insert into webhook_endpoints (account_id, url, secret) values ($1, 'https://example.com/', '\\x00')`,
       [world.accountId],
@@ -317,7 +317,7 @@ describe('the job that notifies all followers', () => {
     await server.sql(`delete from graphile_worker._private_jobs`);
   });
 
-  test('a status change runs the same SQL statements for 10,000 followers as for ten, and all followers get a notification', async () => {
+  test('the server runs the same SQL statements for a status change with 10,000 followers as with ten, and all followers get a notification', async () => {
     await addFollowers(10);
     const few = await logStatements(() => setStatus(world.ownerId));
     await tell();

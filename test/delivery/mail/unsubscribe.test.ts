@@ -66,7 +66,7 @@ const oneClick = (path: string, headers = {}, raw: RequestInit['body'] = 'List-U
   });
 
 describe('a one-click unsubscription', () => {
-  test('a one-click unsubscription from a mail unfollows only the idea of the mail', async () => {
+  test('a one-click unsubscription from a mail about an idea unfollows only this idea', async () => {
     const other = await insertIdea(server, world, { title: 'Another' });
     await follow(other);
     await setStatus('planned');

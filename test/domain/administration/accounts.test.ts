@@ -11,7 +11,7 @@ const db = await createDatabaseForFile();
 
 const owner = { email: 'ada@example.com', name: 'Ada' };
 
-test('an existing user becomes the owner of a new account even if the given e-mail address differs from theirs in upper and lower case', async () => {
+test("an existing user becomes the owner of a new account even if the given e-mail address differs from the user's address in letter case", async () => {
   await administer(db, admin => createAccount(admin, { name: ' First ', slug: 'first', owner }));
   await administer(db, admin =>
     createAccount(admin, { name: 'Second', slug: 'second', plan: 'business', owner: { email: 'ADA@Example.com' } }),

@@ -159,7 +159,7 @@ test('the last status of a board in the category inbox cannot be removed or move
   await refuseRemoval('planned', "planned is the board's last status of the category inbox");
 });
 
-test('when the last two inbox statuses of a board are removed at the same time, one of them stays', async () => {
+test('if two requests remove the last two inbox statuses of a board at the same time, one of the statuses stays', async () => {
   await change('planned', { category: 'inbox' });
   const removal = (key: string) => async (admin: Administration) =>
     removeStatus(admin, await requireStatus(admin, board, key));
@@ -244,7 +244,7 @@ test('the name of a tag is unique on its board, ignoring case, and the color of 
   ]);
 });
 
-test('a board can have at most 200 tags, also if two are added at the same time', async () => {
+test('a board can have at most 200 tags, even if two requests add a tag at the same time', async () => {
   const fill = (count: number) =>
     db.sql(
       `insert into tags (account_id, board_id, name, color)
@@ -266,7 +266,7 @@ test('a board can have at most 200 tags, also if two are added at the same time'
   expect(await count()).toBe(200);
 });
 
-test('a board can have at most 50 statuses, also if two are added at the same time', async () => {
+test('a board can have at most 50 statuses, even if two requests add a status at the same time', async () => {
   const add = (key: string) => (admin: Administration) =>
     addStatus(admin, board, { key, category: 'active', label: key });
   const count = async () => (await db.sql('select from statuses where board_id = $1', [board.id])).length;
@@ -287,7 +287,7 @@ test('a board can have at most 50 statuses, also if two are added at the same ti
   expect(await count()).toBe(50);
 });
 
-test('a board that already has more than the maximum of tags and statuses can still change them and remove a status', async () => {
+test('a board with more tags and statuses than the maximum can still change a tag and a status and remove a status', async () => {
   await db.sql(
     `insert into tags (account_id, board_id, name, color)
     select $1, $2, 'tag ' || n, '#0f766e' from generate_series(1, 201) n`,
@@ -319,7 +319,7 @@ test('when a tag is removed from a board, its ideas lose the tag and are not del
   expect(await db.sql('select id from ideas where id = $1', [ideaId])).toHaveLength(1);
 });
 
-test('a public board cannot get the slug of another public board when it is created, published or renamed', async () => {
+test('a board cannot be created, published or renamed if it would be public and have the slug of another public board', async () => {
   const other = await createWorld(db, { isPublic: true });
   const taken = `Another public board has the slug ${other.boardSlug}, and with it the page /b/${other.boardSlug}`;
   const isPublic = async () =>

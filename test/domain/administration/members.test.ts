@@ -38,7 +38,7 @@ test('the last owner of an account cannot be removed or demoted, but one of two 
   await expectRefusal(db, admin => removeMember(admin, other), 'conflict', 'The last owner');
 });
 
-test('when the two owners of an account are removed at the same time, one of them stays', async () => {
+test('if the two owners of an account are removed at the same time, one of them stays an owner', async () => {
   const { accountId, ownerId } = world;
   const otherId = await createMember(db, accountId, 'owner');
   const results = await administerAtOnce(
@@ -229,7 +229,7 @@ const block = (userId: number, moderatorId: number | null) => (admin: Administra
 const unblock = (userId: number, moderatorId: number | null) => (admin: Administration) =>
   unblockUser(asUser(admin, moderatorId), { accountId: world.accountId, userId });
 
-test('owners, admins and moderators can block and unblock users without a higher role, and nobody can block themselves', async () => {
+test('owners, admins and moderators can block and unblock users with the same, a lower or no role, and nobody can block themselves', async () => {
   const { accountId, ownerId } = world;
   const of = {
     owner: await createMember(db, accountId, 'owner'),
@@ -290,7 +290,7 @@ test('if all other owners of an account are blocked, not even the operator of th
   await administer(db, block(ownerId, otherId));
 });
 
-test('two users cannot have e-mail addresses that differ only in upper and lower case', async () => {
+test('two users cannot have e-mail addresses that differ only in upper and lower case letters', async () => {
   const input = { email: `grace-${world.accountId}@example.com`, name: 'Grace' };
   await administer(db, admin => createUser(admin, input));
   const upper = input.email.toUpperCase();

@@ -34,7 +34,7 @@ test('if one pending idea is approved several times at the same time, only one a
   expect(await stored(ideaId)).toEqual({ moderation_state: 'published', rejection_reason: null, updated_at: now });
 });
 
-test('the rejection of an idea stores the reason, and a second rejection does not change the stored reason', async () => {
+test('the server stores the reason for the rejection of an idea, and a second rejection does not change the stored reason', async () => {
   const ideaId = await submit();
   expect(await reject(ideaId, ' Spam ')).toBe(true);
   expect(await reject(ideaId, 'Again')).toBe(false);
@@ -88,7 +88,7 @@ test('an idea cannot be approved while its board is being frozen', async () => {
   expect(await stored(ideaId)).toMatchObject({ moderation_state: 'pending' });
 });
 
-test('an idea that is missing, of another account, or on a frozen board can be neither approved nor rejected', async () => {
+test('an idea that does not exist, belongs to another account or is on a frozen board can be neither approved nor rejected', async () => {
   const other = await createWorld(db);
   const ideaId = await submit();
   const frozenBoard = await createBoard(db, world.accountId, { isFrozen: true });

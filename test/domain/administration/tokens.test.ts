@@ -89,7 +89,7 @@ test.each([
   ['blocked', 'blocked', ['oauth']],
   ['demoted', 'demoted', []],
 ] as const)(
-  "if an admin is %s while creating an API token and an OAuth token, the server treats the new tokens like the admin's existing tokens",
+  "if an admin is %s while creating an API token and an OAuth token, the server keeps or revokes the new tokens like the admin's existing tokens",
   async (_, way, expected) => {
     const member = { accountId: world.accountId, userId: await createMember(db, world.accountId, 'admin') };
     const leave = (admin: Administration) => {
@@ -121,7 +121,7 @@ test('a blocked admin cannot issue a token', async () => {
   await refuse({ issuerId }, 'forbidden', 'A blocked user cannot issue a token');
 });
 
-test('a new token must grant at least one board, each board only once, and only boards of its own account', async () => {
+test('a new token must give access to at least one board, to each board only once, and only to boards of its own account', async () => {
   const other = await createWorld(db);
   const own = { boardId: world.boardId, grant: 'read' as const };
   await refuse({ boards: [] }, 'invalid', 'A token needs at least one board');
@@ -252,7 +252,7 @@ const secretsOf = async (id: number) => {
   return row;
 };
 
-test('if a token is rotated twice in parallel with an overlap, the second rotation is refused, and the secret that programs use keeps working', async () => {
+test('if two parallel requests rotate a token and keep its old secret valid for a time, the second request is refused, and the old secret still works', async () => {
   const { token, plaintext } = await newToken();
   let first = '';
   const results = await administerAtOnce(
@@ -269,7 +269,7 @@ test('if a token is rotated twice in parallel with an overlap, the second rotati
   });
 });
 
-test('a rotation that replaces only the newest secret changes neither the old secret nor the time when the old secret expires', async () => {
+test("a rotation that replaces only the newest secret of a token changes neither the token's old secret nor the expiry of the old secret", async () => {
   const { token, plaintext } = await newToken();
   await rotate(token.id, { overlapHours: 24 });
   const before = await secretsOf(token.id);
@@ -290,7 +290,7 @@ test('a token can be rotated again as soon as its old secret has expired or was 
   expect(await secretsOf(token.id)).toMatchObject({ secret_hash: hashOf(last), previous_secret_hash: null });
 });
 
-test('a rotation can prolong a token, but its old secret never works longer than before', async () => {
+test("a rotation can set a later expiry for a token, but the token's old secret never works longer than before the rotation", async () => {
   const now = new Date('2026-03-14T09:00:00Z');
   const expiresAt = new Date('2026-03-14T15:00:00Z');
   const later = new Date('2026-06-14T00:00:00Z');
@@ -312,11 +312,14 @@ test.each<[string, Rotation, 'invalid' | 'conflict', string]>([
   ['an overlap with a fraction', { overlapHours: 1.5 }, 'invalid', 'from 0 to 168'],
   ['a past expiry', { overlapHours: 1, expiresAt: new Date(0) }, 'invalid', 'in the future'],
   ['the newest secret as the only one to replace', { replacesNewest: true }, 'conflict', 'no longer works'],
-])('a rotation of a token with one secret is refused with %s', async (_, rotation, reason, message) => {
-  const { token } = await newToken();
-  const work = (admin: Administration) => rotateToken(admin, world.accountId, token.id, rotation);
-  await expectRefusal(db, work, reason, message);
-});
+])(
+  'a rotation of a token that has only one secret is refused if the request has %s',
+  async (_, rotation, reason, message) => {
+    const { token } = await newToken();
+    const work = (admin: Administration) => rotateToken(admin, world.accountId, token.id, rotation);
+    await expectRefusal(db, work, reason, message);
+  },
+);
 
 test('a revoked token, an OAuth grant and a token of another account cannot be rotated', async () => {
   const other = await createWorld(db);
@@ -343,7 +346,7 @@ test.each([
   ['2001:DB8:0:0::/32', '2001:db8::/32'],
   ['::1', '::1/128'],
   ['::ffff:203.0.113.0/120', '203.0.113.0/24'],
-])('the network %s of a token is stored as %s', async (given, stored) => {
+])('the server stores the allowed network %s of a token as %s', async (given, stored) => {
   const { token } = await newToken({ restrictions: checkRestrictions({ ...none, allowedNetworks: [given] }, maxima) });
   expect(await db.sql('select allowed_networks from api_tokens where id = $1', [token.id])).toEqual([
     { allowed_networks: [stored] },
@@ -360,11 +363,11 @@ test.each([
   'example.com',
   '10.0.0.0/8/8',
   '',
-])('"%s" is refused as a network of a token', given => {
+])('the server refuses "%s" as an allowed network of a token', given => {
   expect(() => checkRestrictions({ ...none, allowedNetworks: [given] }, maxima)).toThrow('is not a network such as');
 });
 
-test('a token can have at most 20 networks, and its own rate limits cannot exceed the limits of the server', async () => {
+test("a token can have at most 20 allowed networks, and the token's own rate limits cannot exceed the limits of the server", async () => {
   const networks = (count: number) => Array.from({ length: count }, (_, n) => `10.${n}.0.0/16`);
   const check = (changes: object) => () => checkRestrictions({ ...none, ...changes }, maxima);
   expect(check({ allowedNetworks: networks(21) })).toThrow('at most 20 networks');

@@ -61,7 +61,7 @@ async function onCopy(work: (copy: TestDatabase) => Promise<unknown>) {
   }
 }
 
-test('an erasure clean-up that is killed after 1, 2, 3 and more SQL statements and run again has the result of an uninterrupted clean-up', async () => {
+test('if an erasure clean-up is killed after 1, 2, 3 and more SQL statements, a complete run afterwards has the result of an uninterrupted clean-up', async () => {
   await onCopy(async copy => {
     let isKilled = true;
     let runs = 0;
@@ -76,7 +76,7 @@ test('an erasure clean-up that is killed after 1, 2, 3 and more SQL statements a
   });
 });
 
-test('an erasure clean-up that is killed at random moments and run again has the result of an uninterrupted clean-up', async () => {
+test('if an erasure clean-up is killed at random moments, a complete run afterwards has the result of an uninterrupted clean-up', async () => {
   // If the clean-up ended before the first kill, the loop repeats the test on a new copy of the database.
   let kills = 0;
   while (kills === 0) await onCopy(killAgainAndAgain);
@@ -146,7 +146,7 @@ test('parallel erasures of one account, or of one user, have the result of a sin
 const isSmall =
   /^_private_|^tasks_pkey$|^accounts_deletion_scheduled_at_idx$|^users_(deletion_requested_at_idx|placeholder_key)$|^webhook_deliveries_pending_idx$/;
 
-test('every SQL statement of an erasure finds its rows through an index, except in some tables and indexes that stay small', async () => {
+test('every SQL statement of an erasure finds its rows through an index, except in a few tables and indexes that stay small', async () => {
   expect(texts.size).toBeGreaterThan(40);
   await onCopy(async copy => {
     const client = await connect(copy.url);

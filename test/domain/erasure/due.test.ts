@@ -60,7 +60,7 @@ describe('the grace period before an erasure', () => {
     expect(await runCleanUp(db, { graces, now: later(1, 3_600_000) })).toMatchObject({ users: [{ id: userId }] });
   });
 
-  test('if the deletion of a user is requested twice and canceled, the user stays, and a later request starts a new grace period', async () => {
+  test('if the deletion of a user is requested twice and canceled, the user is not erased, and a later request starts a new grace period', async () => {
     const userId = await createUser(db);
     await administer(db, admin => requestUserDeletion(admin, userId), asked);
     await administer(db, admin => requestUserDeletion(admin, userId), later(1));

@@ -83,7 +83,7 @@ describe('a request that began before the erasure of its user', () => {
     expect(await server.sql('select comment_count from ideas where id = $1', [ideaId])).toEqual([{ comment_count: 0 }]);
   });
 
-  test('a vote whose user is erased while the vote waits for a lock still counts, unless a webhook event would name the user', async () => {
+  test('if the user of a vote is erased while the vote waits for a lock, the vote still counts unless a webhook event would name the user', async () => {
     const ideaId = await insertIdea(server, world);
     const line = `POST /api/v1/ideas/${ideaId}/vote`;
     expect((await overtake(lockIdea, ideaId, line, { value: 'up' })).status).toBe(200);
@@ -97,7 +97,7 @@ describe('a request that began before the erasure of its user', () => {
 });
 
 describe('uncommitted writes during an erasure', () => {
-  test('the erasure of a user waits for an uncommitted comment of the user, and then makes the placeholder user its author', async () => {
+  test('the erasure of a user waits for an uncommitted comment of the user, and then makes the placeholder user the author of the comment', async () => {
     const { userId } = await createLeaving();
     const ideaId = await insertIdea(server, world);
     const writer = await holding(
@@ -156,7 +156,7 @@ describe('uncommitted writes during an erasure', () => {
   });
 });
 
-test('if a user is erased during a webhook request that names them, the server does not store a response that repeats the name', async () => {
+test('if a user is erased during a webhook request that names the user, the server does not store a response that repeats the name', async () => {
   const { userId } = await createLeaving();
   const ideaId = await insertIdea(server, world, { authorId: userId });
   const answers: (() => void)[] = [];

@@ -86,7 +86,7 @@ const command = fc.oneof(
 
 const keyOf = (error: unknown) => (error as { key: string }).key;
 
-test('after random votes and merges, the next merge has the result of its preview, or the preview is rejected', async () => {
+test('after random votes and merges, a merge has the result that its preview showed, or the preview is rejected', async () => {
   let merges = 0;
   await fc.assert(
     fc.asyncProperty(fc.array(command, { minLength: 25, maxLength: 30, size: 'max' }), async commands => {
