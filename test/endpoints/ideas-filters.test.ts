@@ -263,7 +263,7 @@ describe('the filters of the list of ideas by tag and by author', () => {
     expect(await board.titles({ author: ada, per_page: 1, page: 2 })).toEqual(['by Ada']);
   });
 
-  test('the list of ideas is empty if the filter tag or author has an id that is unknown or belongs to another board or account', async () => {
+  test("the list of ideas is empty if it is filtered by an unknown tag or author, another board's tag, or an author from another account", async () => {
     const [board, other] = [await openBoard(), await openBoard()];
     await insert(board, 'own');
     const sibling = await createBoard(server, board.world.accountId);
@@ -274,7 +274,7 @@ describe('the filters of the list of ideas by tag and by author', () => {
     for (const author of [other.world.ownerId, 999_999_999]) expect(await board.titles({ author })).toEqual([]);
   });
 
-  test('the filters tag and author find a pending idea only in the approval queue, and never find a rejected idea', async () => {
+  test('the filter by tag and the filter by author find a pending idea only in the approval queue, and never find a rejected idea', async () => {
     const board = await openBoard('moderate');
     const tagId = await createTag(server, board.world.accountId, board.world.boardId);
     const pending = await insert(board, 'pending', { moderation_state: 'pending' });
@@ -302,7 +302,7 @@ describe('the filters of the list of ideas by tag and by author', () => {
 describe('ideas by their ids', () => {
   const namesOf = ({ body }: { body: { data: { title: string }[] } }) => body.data.map(({ title }) => title);
 
-  test('a request for ideas by their ids returns each of these ideas once, in the order of the ids, and skips unknown ids', async () => {
+  test('a request for ideas by their ids returns each of these ideas once, in the order of the request, and skips unknown ids', async () => {
     const board = await openBoard();
     const [a, b, c] = [await insert(board, 'a'), await insert(board, 'b'), await insert(board, 'c')];
     const answer = await board.list({ ids: `${b},999999999,${c},${b},${a}` });
@@ -314,7 +314,7 @@ describe('ideas by their ids', () => {
     expect((await board.list({ ids: '999999999' })).body.data).toEqual([]);
   });
 
-  test('a request for ideas by their ids can list the ids with commas, repeat the parameter, or pass an array in a tool call', async () => {
+  test('a request for ideas by their ids can separate the ids with commas or repeat the parameter, and a tool call can pass an array', async () => {
     const board = await openBoard();
     const ids = [await insert(board, 'a'), await insert(board, 'b')];
     const { token } = board;
@@ -324,7 +324,7 @@ describe('ideas by their ids', () => {
     expect(namesOf({ body: answer.body.result.structuredContent })).toEqual(['a', 'b']);
   });
 
-  test('a request for ideas by their ids also returns merged ideas and ideas in a hidden status, like a request for one idea', async () => {
+  test('a request for ideas by their ids also returns merged ideas and ideas in a hidden status, as a request for a single idea does', async () => {
     const board = await openBoard();
     const target = await insert(board, 'target');
     const merged = await insert(board, 'merged', { merged_into_id: target });
@@ -337,7 +337,7 @@ describe('ideas by their ids', () => {
     expect(answer.body.data[0].merged_into_id).toBe(target);
   });
 
-  test('a request for ideas by their ids returns pending ideas only if the token and its issuer can moderate, and never rejected ideas', async () => {
+  test('a request for ideas by their ids returns pending ideas only if the token and its issuer can moderate, and never returns rejected ideas', async () => {
     const board = await openBoard('moderate');
     const pending = await insert(board, 'pending', { moderation_state: 'pending' });
     const rejected = await insert(board, 'rejected', { moderation_state: 'rejected' });
@@ -354,7 +354,7 @@ describe('ideas by their ids', () => {
     }
   });
 
-  test('a request for ideas by their ids skips ideas of another board and of another account', async () => {
+  test('a request for ideas by their ids leaves out ideas of another board or account', async () => {
     const [board, other] = [await openBoard('moderate'), await openBoard()];
     const { world } = board;
     const { id: boardId } = await createBoard(server, world.accountId);
@@ -375,7 +375,7 @@ describe('ideas by their ids', () => {
     }
   });
 
-  test('a request for ideas by their ids can ask for excerpts, but rejects filters, sort orders and page parameters', async () => {
+  test('a request for ideas by their ids can ask for shortened bodies, but rejects filters, sort orders and page parameters', async () => {
     const board = await openBoard('moderate');
     const id = await insert(board, 'long', { body: 'x'.repeat(400) });
     const { data } = (await board.list({ ids: id, body: 'excerpt', board: board.world.boardSlug })).body;

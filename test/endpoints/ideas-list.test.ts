@@ -45,7 +45,7 @@ async function insertTitles({ world }: Board, titles: string[], input: Parameter
 }
 
 describe('GET /api/v1/ideas', () => {
-  test('the list of ideas is an empty first page if the board has no ideas', async () => {
+  test('the list of ideas of a board without ideas is one empty page', async () => {
     const { list } = await openBoard();
     expect((await list()).body).toEqual({ data: [], page: 1, per_page: 20, has_more: false, next_cursor: null });
   });
@@ -111,19 +111,19 @@ describe('the bodies of the list', () => {
     lines: ['a\n'.repeat(150), true],
   };
 
-  test('without the parameter body, and with body=full, the list of ideas has the whole bodies', async () => {
+  test('the list of ideas has the whole body of each idea if the query parameter body is missing or has the value full', async () => {
     expect(await read({})).toEqual(whole);
     expect(await read({ body: 'full' })).toEqual(whole);
   });
 
   test.each([{}, { sort: 'top' }, { per_page: '100' }, { page: '1' }, { status: 'open' }])(
-    'a list of ideas with body=excerpt and the query %j has the first 300 characters of each body and says which bodies are longer',
+    'the list of ideas with body=excerpt and the query %j has the first 300 characters of each body and marks shortened bodies',
     async query => {
       expect(await read({ ...query, body: 'excerpt' })).toEqual(cut);
     },
   );
 
-  test('body=excerpt also shortens the bodies in the results of a search and on later pages of the list of ideas', async () => {
+  test('the parameter body=excerpt also shortens the bodies in search results and on later pages of the list of ideas', async () => {
     expect(await read({ q: 'emoji', body: 'excerpt' })).toEqual({ emoji: cut.emoji, 'more emoji': cut['more emoji'] });
     const first = await board.list({ per_page: '1', body: 'excerpt' });
     const cursor: string = first.body.next_cursor;
@@ -135,7 +135,7 @@ describe('the bodies of the list', () => {
     expect(await read({ per_page: '100', cursor })).toEqual(wholeOthers);
   });
 
-  test('the ETag of the list of ideas with whole bodies differs from the ETag of the list with excerpts', async () => {
+  test('the list of ideas with whole bodies and the same list with shortened bodies have different ETags', async () => {
     const [full, excerpt] = [await board.list({ body: 'full' }), await board.list({ body: 'excerpt' })];
     const tag = excerpt.headers.get('etag') ?? '';
     expect(tag).not.toBe(full.headers.get('etag'));
@@ -146,7 +146,7 @@ describe('the bodies of the list', () => {
   });
 
   test.each(['', 'FULL', 'none', '300'])(
-    'a request for the list of ideas is rejected if the parameter body has the invalid value %j',
+    'a request for the list of ideas is rejected if the query parameter body has the invalid value %j',
     async body => {
       expect(await board.list({ body })).toMatchObject({ status: 422, key: 'validation_failed' });
     },
@@ -172,7 +172,7 @@ describe('the filters by status', () => {
 
   const sorted = async (query: Record<string, unknown>) => (await board.titles(query)).sort();
 
-  test('the list of ideas without a status filter has the ideas in all statuses except the hidden ones', async () => {
+  test('the list of ideas without a status filter has the ideas in all statuses except hidden statuses', async () => {
     expect(await sorted({})).toEqual(['is building', 'is declined', 'is new', 'is planned', 'is triage']);
   });
 
@@ -184,7 +184,7 @@ describe('the filters by status', () => {
     ['declined', ['is declined', 'is spam']],
     ['archived', []],
   ])(
-    'the filter status=%s finds the ideas in every status of the category, including custom and hidden statuses',
+    'the filter status=%s finds the ideas in every status of this category, including custom and hidden statuses',
     async (status, titles) => {
       expect(await sorted({ status })).toEqual(titles);
     },
@@ -206,7 +206,7 @@ describe('the filters by status', () => {
     expect(await sorted({ status_key })).toEqual(titles);
   });
 
-  test('the filter status_key overrides the filter status, even if the result is empty', async () => {
+  test('if a request has the filters status and status_key, only status_key takes effect, even if the result is empty', async () => {
     expect(await sorted({ status: 'planned', status_key: 'new' })).toEqual(['is new']);
     expect(await sorted({ status: 'planned', status_key: 'unknown' })).toEqual([]);
     expect(await sorted({ status: 'open', status_key: 'spam' })).toEqual(['is spam']);
@@ -266,7 +266,7 @@ describe('the search in titles', () => {
     ['a word twice', 'csv csv', ['Export a board as CSV', 'Importing from CSV files']],
     ['short and common words', 'as a c', ['Export a board as CSV']],
     ['words between white space', '  export \t pdf \n', ['Export as PDF']],
-  ])('the search for %s finds exactly the matching titles', async (_, q, titles) => {
+  ])('the idea search for %s finds exactly the ideas with matching titles', async (_, q, titles) => {
     expect(await finds(q)).toEqual(titles);
   });
 
@@ -282,9 +282,12 @@ describe('the search in titles', () => {
     ['full-width letters', 'ｅｘｐｏｒｔ ｐｄｆ', 'Export as PDF'],
     ['Cyrillic in another case', 'ПОИСК сло', 'Поиск по словам'],
     ['Japanese', '日本', '日本語 の検索'],
-  ])('the search ignores accents, upper and lower case, and full-width forms of letters: %s', async (_, q, title) => {
-    expect(await finds(q)).toEqual([title]);
-  });
+  ])(
+    'the idea search ignores accents, upper and lower case, and full-width forms of letters: %s',
+    async (_, q, title) => {
+      expect(await finds(q)).toEqual([title]);
+    },
+  );
 
   test.each([
     ['a hyphenated word', 'sign-on', 'Single sign-on with OpenID'],
@@ -295,12 +298,12 @@ describe('the search in titles', () => {
     ['an apostrophe', "don't", "Don't notify me at 3.14 o'clock"],
     ['a number with a point', '3.14', "Don't notify me at 3.14 o'clock"],
     ['a version', '2.10', 'Version 2.10 released'],
-  ])('the search for %s finds the one idea whose title matches', async (_, q, title) => {
+  ])('the idea search for %s finds the only idea with a matching title', async (_, q, title) => {
     expect(await finds(q)).toEqual([title]);
   });
 
   test.each(['...', '-', '&', '|', '!', '()', ':*', "'", "''", '"', '\\', '%', '_', '*', '? ! .', '😀', '\u200b'])(
-    'a search text without any word, such as %j, finds nothing',
+    'an idea search for a text without any word, such as %j, finds nothing',
     async q => {
       expect(await finds(q)).toEqual([]);
     },
@@ -327,13 +330,13 @@ describe('the search in titles', () => {
     "'export':*B",
     "export example.com/it's",
     "www.example.com/?q='export':*&b='",
-  ])('the search for %j succeeds and finds only titles that begin with the word Export', async q => {
+  ])('the idea search for %j succeeds and finds only ideas whose titles begin with the word Export', async q => {
     const answer = await board.list({ q });
     expect(answer.status).toBe(200);
     for (const { title } of answer.body.data) expect(title).toMatch(/^Export/);
   });
 
-  test('characters with a special meaning in a PostgreSQL text search have no effect in the search text', async () => {
+  test('characters with a special meaning in a PostgreSQL text search have no special effect in an idea search', async () => {
     expect(await finds('export & pdf')).toEqual(['Export as PDF']);
     expect(await finds('!export')).toEqual(await finds('export'));
     expect(await finds('export | nothing')).toEqual([]);
@@ -342,7 +345,7 @@ describe('the search in titles', () => {
     expect(await finds('temp a%b_c')).toEqual(['C:\\temp and a%b_c']);
   });
 
-  test.each(['', ' ', ' \n\t\u00a0'])('the blank search text %j does not filter the list', async q => {
+  test.each(['', ' ', ' \n\t\u00a0'])('the blank search text %j does not filter the list of ideas', async q => {
     const whole = await board.list({ per_page: '100' });
     expect(whole.body.data.length).toBeGreaterThan(10);
     expect((await board.list({ q, per_page: '100' })).body).toEqual(whole.body);
@@ -351,7 +354,7 @@ describe('the search in titles', () => {
     expect(answer.body.result.structuredContent).toEqual(whole.body);
   });
 
-  test('a search text can have at most 100 code points', async () => {
+  test('a search text can have at most 100 Unicode code points', async () => {
     expect((await board.list({ q: 'a'.repeat(100) })).status).toBe(200);
     expect((await board.list({ q: '😀'.repeat(100) })).status).toBe(200);
     expect((await board.list({ q: ` ${'a'.repeat(100)} ` })).status).toBe(200);
@@ -362,13 +365,13 @@ describe('the search in titles', () => {
     expect(await board.list('q=a&q=b')).toMatchObject({ status: 422, key: 'validation_failed' });
   });
 
-  test('the search for a word that only the body of an idea contains does not find the idea', async () => {
+  test("the idea search does not find an idea if only the idea's body contains the searched word", async () => {
     const own = await openBoard();
     await insertTitles(own, ['A title'], { body: 'The body has words of its own.' });
     expect(await own.titles({ q: 'words' })).toEqual([]);
   });
 
-  test('the search can be combined with a status filter, a sort order and pages', async () => {
+  test('the idea search can be combined with a status filter, a sort order and pages', async () => {
     const own = await openBoard();
     const ids = await insertTitles(own, ['Word one', 'Word two', 'Other', 'Word three']);
     await insertTitles(own, ['Word done'], { status: 'done' });
@@ -382,7 +385,7 @@ describe('the search in titles', () => {
     expect(await own.titles({ q: 'word', per_page: '3', page: '2' })).toHaveLength(1);
   });
 
-  test('the search finds a new idea immediately', async () => {
+  test('the idea search finds a new idea immediately', async () => {
     const own = await openBoard({}, 'write');
     const json = { title: 'Brand-new thing', body: 'A body.' };
     await request(server, 'POST /api/v1/ideas', { token: own.token, json });
@@ -440,7 +443,7 @@ describe('the pages of the list', () => {
   });
 
   test.each(['1', '20', '100'])(
-    'a page of up to %s ideas says whether there is a next page, and has a cursor only if there is one',
+    'a page with up to %s ideas says whether a next page exists, and has a cursor only if a next page exists',
     async perPage => {
       const size = Number(perPage);
       const first = (await board.list({ per_page: perPage })).body;
@@ -656,7 +659,7 @@ describe('the approval queue', () => {
     expect(await board.titles()).toEqual(['Approved']);
   });
 
-  test('the list of ideas accepts no moderation_state other than pending', async () => {
+  test('the list of ideas rejects every value of the parameter moderation_state except pending', async () => {
     const board = await openBoard({}, 'moderate');
     for (const moderation_state of ['published', 'rejected', '', 'PENDING']) {
       expect(await board.list({ moderation_state })).toMatchObject({ status: 422, key: 'validation_failed' });

@@ -95,7 +95,7 @@ describe('a name after @', () => {
     expect(await highlighted()).toEqual([]);
   });
 
-  test('a text mentions the member with the longest matching name, even if that member is blocked', async () => {
+  test('a name after @ means the member with the longest matching name, even if that member is blocked', async () => {
     const [ann, annLee, blocked] = [await member('Ann'), await member('Ann Lee'), await member('Ann Lee Roy')];
     await server.sql('insert into user_blocks (account_id, user_id) values ($1, $2)', [world.accountId, blocked]);
     await comment('@Ann Lee and @Ann, and not @Ann Lee Roy');
@@ -121,7 +121,7 @@ describe('a name after @', () => {
     expect(await server.sql('select from mentions where account_id = $1', [world.accountId])).toEqual([]);
   });
 
-  test(`only the first ${maxMentions} places with an @ in a text mention members`, async () => {
+  test(`the server looks for the names of members only after the first ${maxMentions} @ characters of a text`, async () => {
     const mona = await member('Mona');
     await comment(`${'@x '.repeat(maxMentions)}@Mona`);
     expect(await told()).toEqual({});
@@ -152,7 +152,7 @@ describe('the notification of a mention', () => {
     expect(await told()).toEqual({});
   });
 
-  test('a mention in a pending idea notifies the mentioned member only when a moderator has approved the idea', async () => {
+  test('a member who is mentioned in a pending idea is notified only after a moderator has approved the idea', async () => {
     await server.sql('update boards set pre_moderation = true where id = $1', [world.boardId]);
     const [mona, moderator] = [await member('Mona'), await member('Max Moderator', 'moderator')];
     const { body: idea } = await submit('As @Mona and @Max Moderator said.');
@@ -219,7 +219,7 @@ describe('the notification of a mention', () => {
     expect(smtp.received).toEqual([]);
   });
 
-  test('the unsubscribe link in the mail of a mention turns off only mentions', async () => {
+  test('the unsubscribe link in the mail about a mention turns off only notifications of mentions', async () => {
     const mona = await member('Mona');
     await server.sql(`update users set notification_email = 'mona@example.com' where id = $1`, [mona]);
     await comment('@Mona');
@@ -254,7 +254,7 @@ describe('the edit of a comment', () => {
     expect(await highlighted()).toEqual(['@Mona', '@Otto']);
   });
 
-  test('the deletion of a comment also deletes the mentions of members in this comment', async () => {
+  test('the deletion of a comment also deletes the stored mentions of members in this comment', async () => {
     await member('Mona');
     const visitor = await signedIn(server, authorId);
     const { body } = await comment('@Mona');
@@ -264,7 +264,7 @@ describe('the edit of a comment', () => {
   });
 });
 
-test('a text with many mentions needs the same SQL statements as a text with one mention, and a text without @ needs fewer', async () => {
+test('a text with four mentions needs exactly the same SQL statements as a text with one mention, and a text without @ needs fewer', async () => {
   const people = ['Mona', 'Otto', 'Nina', 'Paul'];
   for (const name of people) await member(name);
   const statementsOf = async (body: string) => {
@@ -277,7 +277,7 @@ test('a text with many mentions needs the same SQL statements as a text with one
   expect((await statementsOf('Mona')).length).toBe(one.length - 2);
 });
 
-test('the comment form suggests only names of members who wrote on the page, and suggests no names to visitors', async () => {
+test('the comment form suggests only names of members who have written on the page, and suggests no names to visitors', async () => {
   await server.sql('update boards set is_public = true where id = $1', [world.boardId]);
   await member('Silent Sue');
   const gone = await member('Gone Gus');

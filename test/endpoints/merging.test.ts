@@ -42,7 +42,7 @@ async function idea(...values: ('up' | 'down' | 'none')[]) {
   return ideaId;
 }
 
-test('a merge counts one vote for each voter, and for a voter of both ideas it counts the vote on the target', async () => {
+test('a merge counts one vote for each voter, and if somebody voted on both ideas, the vote on the target counts', async () => {
   const source = await idea('up', 'down', 'up', 'down');
   const target = await idea('none', 'none', 'down', 'up', 'up');
   const answer = await merge(source, target);
@@ -56,7 +56,7 @@ test('a merge counts one vote for each voter, and for a voter of both ideas it c
   expect(merges).toEqual([{ target_id: target, unmerged_at: null }]);
 });
 
-test('an unmerge right after a merge restores the tallies of both ideas and every vote exactly', async () => {
+test('an unmerge right after a merge restores the vote counts of both ideas and every single vote', async () => {
   const source = await idea('up', 'down', 'up', 'down', 'none', 'up');
   const target = await idea('none', 'none', 'down', 'up', 'up');
   const before = {
@@ -83,7 +83,7 @@ test('an unmerge right after a merge restores the tallies of both ideas and ever
   expect(merges).toEqual([{ unmerged_at: expect.any(String) }]);
 });
 
-test('a merged idea disappears from the list, and the response for the single idea shows its target', async () => {
+test('a merged idea disappears from the list of ideas, and the response for the merged idea itself contains the id of the target', async () => {
   const source = await idea();
   const target = await idea();
   const listed = async () => {
@@ -111,7 +111,7 @@ test('a vote on a merged idea gets 404 and changes nothing', async () => {
   expect(await snapshot(server)).toEqual(before);
 });
 
-test('a voter of a merged idea sees their vote on the target of the merge, and can change or withdraw it there', async () => {
+test('a vote on an idea counts on the target after a merge, and the voter can change or withdraw the vote there', async () => {
   const source = await idea('up', 'up', 'up');
   const target = await idea();
   await merge(source, target);
@@ -132,7 +132,7 @@ test('a voter of a merged idea sees their vote on the target of the merge, and c
   expect(await tally(target)).toEqual({ up_count: 1, down_count: 1, score: 0 });
 });
 
-test('if a voter has withdrawn their vote on the target, a merge of another idea with their vote does not bring the vote back', async () => {
+test("a voter's withdrawn vote on the target of a merge stays withdrawn if another idea with this voter's vote is merged into the target", async () => {
   const first = await idea('up');
   const second = await idea('down');
   const target = await idea('up');
@@ -151,7 +151,7 @@ test('if a voter has withdrawn their vote on the target, a merge of another idea
   expect((await read(target, voters[0])).my_vote).toBe('down');
 });
 
-test('if a voter voted on several ideas that are merged into one target, their vote on the idea that was merged first counts', async () => {
+test('if a voter voted on several ideas that are merged into one target, only the vote on the idea merged first counts', async () => {
   const first = await idea('up', 'up');
   const second = await idea('down', 'none', 'down');
   const target = await idea();
@@ -187,7 +187,7 @@ describe('a chain of merges', () => {
     expect(await votes(a)).toEqual(['up', 'up', 'up', 'none', 'none', 'none']);
   });
 
-  test('undoing the merges of a chain, the last merge first, restores the votes on all ideas of the chain', async () => {
+  test('undoing all merges of a chain in reverse order restores the votes on all ideas of the chain', async () => {
     const a = await idea('up');
     const b = await idea('none', 'up');
     const c = await idea('none', 'none', 'up');
@@ -202,14 +202,14 @@ describe('a chain of merges', () => {
     expect(await Promise.all([a, b, c].map(votes))).toEqual(before);
   });
 
-  test('a merge that would close a circle of merged ideas is rejected', async () => {
+  test('a merge is rejected if it would form a circle of ideas that are merged into each other', async () => {
     const [a, b, c] = [await idea('up'), await idea(), await idea()];
     await merge(a, b);
     await merge(b, c);
     for (const target of [a, b]) expect((await merge(c, target)).key).toBe('idea_already_merged');
   });
 
-  test('votes on two ideas of a chain of a hundred merged ideas count on the last idea of the chain', async () => {
+  test('if a hundred ideas are merged in a chain, votes on two of these ideas count on the last idea', async () => {
     const ideas: number[] = [];
     for (let n = 0; n < 100; n++) ideas.push(await insertIdea(server, world));
     await vote(ideas[0] ?? 0, 0, 'up');
@@ -237,7 +237,7 @@ test('repeating a merge changes nothing, and unmerging an idea that is not merge
   expect(await snapshot(server)).toEqual(merged);
 });
 
-test('a repeated merge changes nothing, even if the target was merged into another idea after the first merge', async () => {
+test('repeating a merge changes nothing, even if the target has since been merged into another idea', async () => {
   const [a, b, c] = [await idea('up'), await idea(), await idea()];
   await merge(a, b);
   await merge(b, c);
@@ -323,7 +323,7 @@ describe('rejected merges', () => {
   });
 });
 
-test('an unmerge of a missing idea gets 404, and an unmerge of a pending idea gets 200 with the target null', async () => {
+test('an unmerge of a missing idea gets 404, and an unmerge of a pending idea gets 200 with null as the target', async () => {
   const pending = await insertIdea(server, world, { moderationState: 'pending' });
   expect((await unmerge(999_999_999)).key).toBe('not_found');
   const answer = await unmerge(pending);
@@ -375,7 +375,7 @@ test('two merges of the same two ideas in opposite directions lock the ideas in 
   expect(statements.filter(({ text }) => text === 'begin')).toHaveLength(3);
 });
 
-test('an unmerge holds no locks on other ideas while it waits for a lock on an idea that a concurrent merge added to the chain', async () => {
+test('an unmerge that waits to lock an idea added to the chain by a concurrent merge keeps no lock on any other idea', async () => {
   const [target, source, middle] = [await idea(), await idea('up'), await idea('down', 'up')];
   await merge(source, middle);
   const [first, second] = [await server.database.pool.connect(), await server.database.pool.connect()];
@@ -408,7 +408,7 @@ test('an unmerge holds no locks on other ideas while it waits for a lock on an i
   expect(await tally(target)).toEqual({ up_count: 1, down_count: 1, score: 0 });
 });
 
-test('six concurrent merges that together would close a circle get 200 or idea_already_merged, and no circle arises', async () => {
+test('six concurrent merges that together would form a circle get 200 or idea_already_merged, and create no circle', async () => {
   for (let round = 0; round < 5; round++) {
     const ring = await Promise.all(Array.from({ length: 6 }, () => idea('up')));
     const answers = await Promise.all(ring.map((ideaId, n) => merge(ideaId, ring[(n + 1) % ring.length])));

@@ -105,7 +105,7 @@ describe('the official reply of a status change', () => {
     expect(row).toEqual({ is_official: true });
   });
 
-  test('an official reply causes an event comment.created, and the event of the status change also contains the reply', async () => {
+  test('for an official reply, the server records an event comment.created, and the event of the status change also contains the reply', async () => {
     await setStatus('planned', 'In spring.');
     const [reply] = await comments();
     const events = Object.fromEntries((await eventsOf()).map(({ type, body }) => [type, body.data]));
@@ -121,14 +121,11 @@ describe('the official reply of a status change', () => {
     ['501 characters', 'x'.repeat(501)],
     ['a number', 7],
     ['null', null],
-  ])(
-    'an official reply with %s is refused with validation_failed, and the status of the idea does not change',
-    async (_, reply) => {
-      const before = await snapshot(server);
-      expect(await setStatus('planned', reply)).toMatchObject({ status: 422, key: 'validation_failed' });
-      expect(await snapshot(server)).toEqual(before);
-    },
-  );
+  ])("an official reply with %s gets validation_failed, and the idea's status does not change", async (_, reply) => {
+    const before = await snapshot(server);
+    expect(await setStatus('planned', reply)).toMatchObject({ status: 422, key: 'validation_failed' });
+    expect(await snapshot(server)).toEqual(before);
+  });
 
   test('an official reply is not stored if the status does not exist, the board is frozen, or the idea is pending or merged', async () => {
     const expectRefusal = async (status: string, code: number, key: string) => {
@@ -163,7 +160,7 @@ describe('the official reply of a status change', () => {
     expect(await comment('One more thing.')).toMatchObject({ status: 422, key: 'consecutive_comment' });
   });
 
-  test("an official reply is accepted with a change to a status closed for comments, and the reply's author can edit it later", async () => {
+  test("an official reply can be sent together with a change to a status closed for comments, and the reply's author can edit the reply later", async () => {
     expect((await setStatus('no', 'It does not fit our gaols.')).status).toBe(200);
     expect(await comment('Why?', (await issueToken(server, world, 'write')).token)).toMatchObject({
       key: 'status_comments_closed',
@@ -180,7 +177,7 @@ describe('the official reply of a status change', () => {
     }
   });
 
-  test('a repeated request adds an official reply only once, with or without an Idempotency-Key', async () => {
+  test('a repeated request with the same official reply adds the reply only once, with or without an Idempotency-Key', async () => {
     const key = { 'idempotency-key': 'one' };
     await setStatus('planned', 'In spring.', key);
     expect((await setStatus('planned', 'In spring.', key)).headers.get('idempotency-replayed')).toBe('true');
@@ -189,14 +186,14 @@ describe('the official reply of a status change', () => {
     expect(await snapshot(server)).toEqual(before);
   });
 
-  test('an official reply can be added without a change of the status, and then causes only the event comment.created', async () => {
+  test('an official reply can be added without a status change, and then the server records only the event comment.created', async () => {
     await setStatus('planned', 'In spring.');
     expect((await setStatus('planned', 'In summer.')).body.comment_count).toBe(2);
     const types = (await eventsOf()).map(({ type }) => type).sort();
     expect(types).toEqual(['comment.created', 'comment.created', 'idea.status_changed']);
   });
 
-  test('if the status changes, an official reply with the same text as before is added again', async () => {
+  test('an official reply with the same text as an earlier reply is added again if the request also changes the status', async () => {
     await setStatus('planned', 'Thank you.');
     await setStatus('no', 'Thank you.');
     expect(await comments()).toHaveLength(2);
@@ -204,7 +201,7 @@ describe('the official reply of a status change', () => {
 });
 
 describe('the message about an official reply', () => {
-  test('a follower gets one notification and one mail of a status change with an official reply, and both quote the reply', async () => {
+  test('a follower gets one notification and one mail about a status change with an official reply, and each of them quotes the reply', async () => {
     const follower = await createFollower('grace');
     await setStatus('planned', 'In spring.\nPromised.');
     expect(await told()).toEqual([{ kind: 'idea.status_changed', user_id: follower }]);
@@ -218,7 +215,7 @@ describe('the message about an official reply', () => {
     expect(html).toContain('In spring. Promised.');
   });
 
-  test('if an official reply does not change the status, a follower gets a notification of a new comment', async () => {
+  test('an official reply without a status change notifies followers of a new comment', async () => {
     const follower = await createFollower('grace');
     await setStatus('new', 'We look into it.');
     expect(await told()).toEqual([{ kind: 'comment.created', user_id: follower }]);
@@ -248,7 +245,7 @@ describe('the message about an official reply', () => {
     ]);
   });
 
-  test('a status change with an official reply causes one post in each chat channel for status changes, comments or both', async () => {
+  test('the server sends one post about a status change with an official reply to each chat channel for status changes, comments or both', async () => {
     const add = (path: string, eventTypes: string[]) =>
       server.sql(
         `insert into chat_channels (account_id, board_id, kind, url, event_types) values ($1, $2, 'slack', $3, $4)`,
@@ -314,7 +311,7 @@ describe('the pages with an official reply', () => {
     expect(pinnedOn(html)).toEqual(['Not yet.', 'Mo Derator']);
   });
 
-  test('a refused status form changes nothing, and still shows the official reply and the status that the moderator entered', async () => {
+  test('if the form for a status change is refused, nothing changes, and the form keeps the entered official reply and status', async () => {
     const reply = 'x'.repeat(501);
     const { status, html } = await moderator.submit(ideaPath(), onBoard(), { status: 'planned', reply });
     expect(status).toBe(422);
@@ -325,7 +322,7 @@ describe('the pages with an official reply', () => {
     expect(await comments()).toEqual([]);
   });
 
-  test('an idea in the Atom feed has the newest official reply after its text, and the time of the reply as its update time', async () => {
+  test("an entry of the Atom feed has the newest official reply after the idea's text, and the reply's time as the update time", async () => {
     await setStatus('planned', 'In spring <soon>.');
     await setUpdatedAt(server, ideaId, '2026-01-01');
     const [{ created_at }] = await comments();

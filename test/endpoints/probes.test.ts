@@ -79,7 +79,7 @@ describe('GET /health', () => {
     expect((await request(server, 'HEAD /health')).status).toBe(200);
   });
 
-  test('/health answers 200 after the database of the server was dropped, and /ready answers 503', async () => {
+  test("after the server's database was dropped, /health answers 200 and /ready answers 503", async () => {
     const { url, drop } = await createBareDatabase();
     const lost = await serve(url);
     await drop();
@@ -87,7 +87,7 @@ describe('GET /health', () => {
     expectNotReady(await ready(lost), ['database', 'migrations', 'cron'], lost);
   });
 
-  test('/health sends no database query, and answers 200 while the database does not respond or breaks its connections', async () => {
+  test('/health sends no database query, and answers 200 while the database does not respond or closes its connections', async () => {
     const proxy = await startProxy(server.url);
     const lost = await serve(proxy.url);
     onTestFinished(() => proxy.close());
@@ -113,7 +113,7 @@ describe('GET /ready', () => {
     expect((await request(server, 'HEAD /ready')).status).toBe(503);
   });
 
-  test('/ready by default accepts a heartbeat of the cron that is 120 minutes old, and answers 503 if it is one millisecond older', async () => {
+  test('/ready by default accepts a cron heartbeat that is 120 minutes old, and answers 503 if the heartbeat is one millisecond older', async () => {
     clock.set('2026-03-14T11:00:00.000Z');
     expectReady(await ready());
     clock.set('2026-03-14T11:00:00.001Z');
@@ -147,7 +147,7 @@ describe('GET /ready', () => {
     expectReady(await ready());
   });
 
-  test('the audit log names all failed checks of /ready, but the response does not', async () => {
+  test('if checks of /ready fail, the audit log names all failed checks, but the response does not', async () => {
     await server.sql('delete from heartbeats');
     const name = '0001_baseline.sql';
     await server.sql('update schema_migrations set stream = $2 where name = $1', [name, 'elsewhere']);
@@ -228,7 +228,7 @@ describe('GET /ready', () => {
     },
   );
 
-  test('50 concurrent requests to /ready share their checks and write fewer than 50 audit entries', async () => {
+  test('50 concurrent requests to /ready share their checks and cause fewer than 50 audit entries', async () => {
     const answers = await Promise.all([...Array(50)].map(() => ready()));
     for (const answer of answers) expectReady(answer);
     await server.sql('delete from heartbeats');

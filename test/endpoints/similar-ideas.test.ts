@@ -52,7 +52,7 @@ test('on a board with a configured language, a search for similar ideas also fin
   expect((await find({ title: 'A story' })).ids).toEqual([id]);
 });
 
-test('a search for similar ideas leaves out pending ideas, hidden statuses and other boards, and replaces a merged idea by its merge target', async () => {
+test('a search for similar ideas leaves out pending ideas, ideas in hidden statuses and ideas of other boards, and replaces merged ideas by their targets', async () => {
   await put('Dark calendar', { moderationState: 'pending' });
   const hidden = await put('Dark calendar, hidden');
   await server.sql(
@@ -79,7 +79,7 @@ test('a search for ideas similar to an existing idea does not return the existin
   expect((await find({ of: String(foreign) })).key).toBe('not_found');
 });
 
-test('a search for similar ideas needs either a title or an id, and accepts a body of up to 1,000 characters only with a title', async () => {
+test('a search for similar ideas requires either a title or an id, and accepts a body of at most 1,000 characters only with a title', async () => {
   const id = String(await put('Dark calendar'));
   for (const query of [
     {},
@@ -93,7 +93,7 @@ test('a search for similar ideas needs either a title or an id, and accepts a bo
   for (const title of ["it's", '&|!():*', '\\', '%', "''"]) expect((await find({ title })).ids).toEqual([]);
 });
 
-test('a request with on_similar=reject does not create a near-duplicate, and its error lists the existing ideas', async () => {
+test('a request with on_similar=reject does not create an idea that is similar to existing ideas, and the error lists these existing ideas', async () => {
   const id = await put('Export a board as CSV');
   const refused = await create('Exprot a board as CSV');
   expect([refused.status, refused.key]).toEqual([409, 'similar_ideas']);
@@ -116,7 +116,7 @@ test('one of four parallel requests with the same idea and on_similar=reject cre
   expect(await countIdeas()).toBe(1);
 });
 
-test('a repeated creation with on_similar=reject and an Idempotency-Key gets the first answer again, and after a refusal the key can be reused', async () => {
+test('a repeated request with on_similar=reject and an Idempotency-Key gets the first answer again, but after a refusal the key can be reused', async () => {
   const first = await create('Export a board as CSV', { 'idempotency-key': 'a' });
   const again = await create('Export a board as CSV', { 'idempotency-key': 'a' });
   expect([first.status, again.status, again.body.id]).toEqual([201, 201, first.body.id]);

@@ -58,7 +58,7 @@ test.each(statuses)(
   },
 );
 
-test('the event of a status change contains the idea with the new status', async () => {
+test('the stored event of a status change contains the idea with the new status', async () => {
   const ideaId = await insertIdea(server, world, { status: 'new' });
   const { body: idea } = await setStatus(ideaId, 'next');
   const events = await server.sql('select type, body from events where idea_id = $1', [ideaId]);
@@ -80,7 +80,7 @@ test.each(['open', 'planned', 'NEW', 'new ', '', 'Fresh in', 'next%', 'no\u0301'
   },
 );
 
-test('an idea cannot be set to a status key that only another board of the account has', async () => {
+test('an idea cannot be set to a status that only another board of the account has', async () => {
   await createBoard(server, world.accountId, {
     statuses: [{ key: 'elsewhere', category: 'inbox', label: 'Elsewhere' }],
   });
@@ -89,7 +89,7 @@ test('an idea cannot be set to a status key that only another board of the accou
   expect([answer.status, answer.key]).toEqual([422, 'invalid_status']);
 });
 
-test("a status change updates the idea's updated_at, and setting the current status again changes nothing", async () => {
+test("a status change moves the idea's updated_at forward, and setting the same status again changes nothing", async () => {
   const ideaId = await insertIdea(server, world, { status: 'new', createdAt: new Date('2026-01-01T00:00:00Z') });
   await setUpdatedAt(server, ideaId, '2026-01-01T00:00:00Z');
   const first = await setStatus(ideaId, 'next');

@@ -98,7 +98,7 @@ test('a tag that is missing or belongs to another board or account cannot be add
   expect(await snapshot(server)).toEqual(before);
 });
 
-test('if several requests add the same tag to an idea at the same time, the idea gets it once, and all responses show the tag', async () => {
+test('if several requests add the same tag to an idea at the same time, the idea has the tag once, and all responses show it', async () => {
   const ideaId = await insertIdea(server, world);
   const answers = await Promise.all(Array.from({ length: 20 }, () => add(ideaId, billing)));
   expect(answers.map(({ status }) => status)).toEqual(Array(20).fill(200));
@@ -107,7 +107,7 @@ test('if several requests add the same tag to an idea at the same time, the idea
   expect(await stored(ideaId)).toHaveLength(1);
 });
 
-test("while a board's tag is being deleted, a request to add it to an idea waits and then gets invalid_tag", async () => {
+test("while a board's tag is being deleted, a request to add this tag to an idea waits and then gets invalid_tag", async () => {
   const ideaId = await insertIdea(server, world);
   const tagId = await createTag(server, world.accountId, world.boardId);
   const remover = await server.database.pool.connect();
@@ -134,7 +134,7 @@ test('several concurrent requests that add or remove different tags of an idea a
   expect((await read(ideaId)).body.tags.map(({ id }: { id: number }) => id).sort()).toEqual(tagIds.slice(6).sort());
 });
 
-test('an idea with 10 tags gets no further tag until one of its tags is removed', async () => {
+test('an idea that has 10 tags gets no more tags until one of these tags is removed', async () => {
   const ideaId = await insertIdea(server, world);
   const [another, ...tagIds] = await createTags(11);
   for (const tagId of tagIds) expect((await add(ideaId, tagId)).status).toBe(200);
@@ -159,7 +159,7 @@ test('exactly 4 of 12 concurrent requests that add different tags to an idea wit
   expect(await stored(ideaId)).toHaveLength(10);
 });
 
-test('an idea that already has more than 10 tags shows all of them, can lose tags, and gets no new tag', async () => {
+test('an idea that already has more than 10 tags shows all its tags; these tags can be removed, but no tag can be added', async () => {
   const ideaId = await insertIdea(server, world);
   const [another, ...tagIds] = await createTags(13);
   await server.sql('insert into idea_tags (idea_id, tag_id, account_id) select $1, unnest($2::bigint[]), $3', [
@@ -177,7 +177,7 @@ test('an idea that already has more than 10 tags shows all of them, can lose tag
 test.each([
   ['digits', (id: number) => String(id)],
   ['digits after zeros', (id: number) => `00${id}`],
-])('the id of a tag may be sent as a string of %s', async (_, write) => {
+])('a request may send the id of a tag as a string of %s', async (_, write) => {
   const ideaId = await insertIdea(server, world);
   const answer = await add(ideaId, write(billing));
   expect(answer).toMatchObject({ status: 200, body: { tags: [{ id: billing }] } });
@@ -185,7 +185,7 @@ test.each([
   expect(await add(ideaId, '999999999')).toMatchObject({ status: 422, key: 'invalid_tag' });
 });
 
-test('concurrent requests to add and to remove one tag all succeed, and each response shows its own change', async () => {
+test("concurrent requests that add and remove the same tag of an idea all succeed, and each response shows the request's own change", async () => {
   const ideaId = await insertIdea(server, world);
   const answers = await Promise.all(
     Array.from({ length: 20 }, (_, n) => (n % 2 ? add(ideaId, billing) : remove(ideaId, billing))),

@@ -66,7 +66,7 @@ test.each([
   ['member', false],
   [null, false],
 ] as const)(
-  'for a token with the moderate grant whose issuer has the role %s (null means no member), GET /api/v1/token returns is_moderate_effective %s',
+  'if the issuer of a token with the moderate grant has the role %s (null: no member), GET /api/v1/token returns is_moderate_effective %s',
   async (role, isEffective) => {
     const issuerId = await createMember(server, world.accountId, 'admin');
     const { token } = await issueToken(server, world, 'moderate', { issuerId });
@@ -76,7 +76,7 @@ test.each([
   },
 );
 
-test("the server updates the stored time of a token's last use only if this time is more than a minute old", async () => {
+test("the server updates the stored time of a token's last use only if the stored time is more than a minute old", async () => {
   const { token, id } = await issueToken(server, world, 'read', { isUnused: true });
   const lastUse = async () => {
     const [row] = await server.sql<{ at: string | null }>('select last_used_at as at from api_tokens where id = $1', [
@@ -109,7 +109,7 @@ const administer = <T>(work: (admin: Administration) => Promise<T>) =>
   server.database.transaction(transaction => work(operatorIn(transaction, clock.now())));
 const hourMs = 3_600_000;
 
-test('both secrets of a rotated token share its id, vote and rate limit until the overlap ends, and then only the new secret works', async () => {
+test('after a token rotation, the old and the new secret authenticate the same token until the old secret expires', async () => {
   const { token: old, id } = await issueToken(server, world, 'write');
   const ideaId = await insertIdea(server, world);
   const vote = (token: string, key: string) =>
@@ -141,7 +141,7 @@ test('both secrets of a rotated token share its id, vote and rate limit until th
   clock.advance(-24 * hourMs);
 });
 
-test("a token's old secret gets 401 as soon as it is ended, and both secrets get 401 as soon as the token is revoked", async () => {
+test('the old secret of a rotated token gets 401 after this secret is ended early, and all secrets of a revoked token get 401', async () => {
   const { token: old, id } = await issueToken(server, world, 'read');
   const fresh = await administer(admin => rotateToken(admin, world.accountId, id, { overlapHours: 1 }));
   await administer(admin => endOldSecret(admin, world.accountId, id));
@@ -151,7 +151,7 @@ test("a token's old secret gets 401 as soon as it is ended, and both secrets get
   expect([(await self(fresh)).status, (await self(newest)).status]).toEqual([401, 401]);
 });
 
-test("the two secrets of a rotated token share the token's own rate limit, also in parallel requests", async () => {
+test('parallel requests with the old and the new secret of a rotated token share one rate limit, which belongs to this token', async () => {
   const { token: old, id } = await issueToken(server, world, 'read');
   const fresh = await administer(admin => rotateToken(admin, world.accountId, id, { overlapHours: 1 }));
   await server.sql('update api_tokens set read_limit = 7, write_limit = 500 where id = $1', [id]);
@@ -178,29 +178,34 @@ test.each([
   ['{::/0}', '203.0.113.9', 403],
   ['{0.0.0.0/0}', 'not-an-address', 403],
   ['{}', 'not-an-address', 200],
-] as const)('a token with the allowed networks %s answers a client at %s with %i', async (networks, ip, status) => {
-  const { token, id } = await issueToken(server, world, 'write', { isUnused: true });
-  await server.sql('update api_tokens set allowed_networks = $2 where id = $1', [id, networks]);
-  const send = (given: string) =>
-    request(server, 'POST /api/v1/ideas', {
-      token: given,
-      json: { title: 'An idea', body: 'Its body' },
-      headers: { 'x-forwarded-for': ip },
-    });
-  const ideas = () => server.sql('select id from ideas where board_id = $1', [world.boardId]);
-  const counters = () => server.sql('select count from rate_limits where key = $1', [`apitoken:write:${id}`]);
-  const before = await ideas();
-  const answer = await send(token);
-  expect(answer.status).toBe(status === 200 ? 201 : status);
-  if (status === 200) return;
-  expect(answer.key).toBe('network_not_allowed');
-  expect(answer.headers.get('x-ratelimit-limit')).toBeNull();
-  // The refused request changes nothing. A client without the right secret gets 401, so it does not learn that the
-  // token has allowed networks.
-  expect([await ideas(), await counters()]).toEqual([before, []]);
-  expect(await server.sql('select last_used_at from api_tokens where id = $1', [id])).toEqual([{ last_used_at: null }]);
-  expect((await send(`ib_${id}_${'A'.repeat(43)}`)).status).toBe(401);
-});
+] as const)(
+  'if the allowed networks of a token are %s, a request from the client address %s gets %i',
+  async (networks, ip, status) => {
+    const { token, id } = await issueToken(server, world, 'write', { isUnused: true });
+    await server.sql('update api_tokens set allowed_networks = $2 where id = $1', [id, networks]);
+    const send = (given: string) =>
+      request(server, 'POST /api/v1/ideas', {
+        token: given,
+        json: { title: 'An idea', body: 'Its body' },
+        headers: { 'x-forwarded-for': ip },
+      });
+    const ideas = () => server.sql('select id from ideas where board_id = $1', [world.boardId]);
+    const counters = () => server.sql('select count from rate_limits where key = $1', [`apitoken:write:${id}`]);
+    const before = await ideas();
+    const answer = await send(token);
+    expect(answer.status).toBe(status === 200 ? 201 : status);
+    if (status === 200) return;
+    expect(answer.key).toBe('network_not_allowed');
+    expect(answer.headers.get('x-ratelimit-limit')).toBeNull();
+    // The refused request changes nothing. A client without the right secret gets 401, so it does not learn that the
+    // token has allowed networks.
+    expect([await ideas(), await counters()]).toEqual([before, []]);
+    expect(await server.sql('select last_used_at from api_tokens where id = $1', [id])).toEqual([
+      { last_used_at: null },
+    ]);
+    expect((await send(`ib_${id}_${'A'.repeat(43)}`)).status).toBe(401);
+  },
+);
 
 test.each([
   ['203.0.113.77', 'app/1 idea-board-client/1.2.3', '203.0.113.0/24', 'idea-board-client/1.2.3'],

@@ -69,7 +69,7 @@ describe('the vote of a token', () => {
     });
   });
 
-  test("repeating the same vote changes neither the vote's row nor the idea's row", async () => {
+  test('repeating a vote with the same value does not change the database rows of the vote and the idea', async () => {
     const row = () => server.sql('select xmin, created_at, value from votes where idea_id = $1', [ideaId]);
     await vote('up');
     const [before, idea] = [await row(), await server.sql('select xmin from ideas where id = $1', [ideaId])];
@@ -85,7 +85,7 @@ describe('the vote of a token', () => {
     expect((await request(server, `GET /api/v1/ideas/${ideaId}`, { token })).body.updated_at).toBe(before);
   });
 
-  test('two tokens of one issuer are two voters, and the issuer in person is a third voter', async () => {
+  test('two tokens of the same issuer and the issuer in person are three separate voters', async () => {
     const other = await issueToken(server, world, 'write');
     await vote('up');
     expect((await vote('up', other.token)).body).toEqual(tally(2, 0, 'up'));
@@ -109,7 +109,7 @@ describe('the vote of a token', () => {
     expect(await votes()).toHaveLength(2);
   });
 
-  test('a vote on one idea does not change the tally of another idea', async () => {
+  test('a vote on one idea does not change the vote counts of another idea', async () => {
     const second = await insertIdea(server, world);
     await vote('up');
     expect((await vote('down', token, second)).body).toEqual(tally(0, 1, 'down'));
@@ -178,7 +178,7 @@ describe('votes on ideas in different states', () => {
     expect(await votes()).toEqual([{ value: 1 }]);
   });
 
-  test('the voting window of a board opens and closes at the exact millisecond', async () => {
+  test('a board accepts votes from the opening time of its voting window until the closing time, exact to the millisecond', async () => {
     await server.sql('update boards set voting_open_at = $2, voting_close_at = $3 where id = $1', [
       world.boardId,
       '2026-03-14T10:00:00.000Z',
@@ -210,7 +210,7 @@ describe('votes on ideas in different states', () => {
 });
 
 describe('concurrent votes', () => {
-  test('the tally of an idea is exact after 200 concurrent votes by 200 tokens', async () => {
+  test('the vote counts of an idea are exact after 200 concurrent votes by 200 tokens', async () => {
     const tokens = await Promise.all([...Array(200)].map(() => issueToken(server, world, 'write')));
     const value = (n: number): Value => (n % 4 === 0 ? 'down' : 'up');
     const answers = await Promise.all(tokens.map(({ token: by }, n) => vote(value(n), by)));
@@ -221,7 +221,7 @@ describe('concurrent votes', () => {
     expect(steps.size).toBe(200);
   });
 
-  test('the tally of an idea is exact after 200 concurrent votes by one token', async () => {
+  test('the vote counts of an idea are exact after 200 concurrent votes by one token', async () => {
     const values: Value[] = ['up', 'down', 'none', 'up', 'down'];
     const answers = await Promise.all([...Array(200).keys()].map(n => vote(values[n % values.length])));
     for (const { status, body } of answers) {
@@ -241,7 +241,7 @@ describe('concurrent votes', () => {
     });
   });
 
-  test('the tallies of several ideas are exact after tokens concurrently cast, change and withdraw votes', async () => {
+  test('the vote counts of several ideas are exact after many tokens have concurrently cast, changed and withdrawn votes', async () => {
     const ideas = [ideaId, await insertIdea(server, world), await insertIdea(server, world)];
     const tokens = await Promise.all([...Array(10)].map(() => issueToken(server, world, 'write')));
     const values: Value[] = ['up', 'down', 'none', 'down', 'up'];

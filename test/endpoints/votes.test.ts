@@ -83,7 +83,7 @@ test('the list of votes has the votes of tokens and of people, newest first, eac
   });
 });
 
-test('a changed vote keeps its time in the list of votes, and a withdrawn vote disappears from the list', async () => {
+test('a changed vote keeps the time of the first vote in the list of votes, and a withdrawn vote disappears from the list', async () => {
   const { token } = await voteAs('First', 'up', ideaId);
   const { token: other } = await voteAs('Second', 'up', ideaId);
   clock.advance(60_000);
@@ -141,7 +141,7 @@ describe('the votes of merged ideas', () => {
     expect(idea.body).toMatchObject({ up_count: 1, down_count: 1 });
   });
 
-  test('a merged idea lists its own votes, and after an unmerge the target no longer lists the votes of the merged idea', async () => {
+  test("the list of votes of a merged idea has its own votes, and after an unmerge the target's list no longer has these votes", async () => {
     const source = await insertIdea(server, world);
     await voteAs('Voter', 'up', source);
     await post(source, 'merge', { target_id: ideaId });
@@ -150,7 +150,7 @@ describe('the votes of merged ideas', () => {
     expect([await votersOf(source), await votersOf()]).toEqual([['Voter'], []]);
   });
 
-  test('the list of votes leaves out a vote that was copied for a merge that did not happen', async () => {
+  test('the list of votes leaves out votes that the server copied to the idea for a merge that failed', async () => {
     const source = await insertIdea(server, world);
     await voteAs('Voter', 'up', source);
     // A merge copies votes before it starts the transaction that merges the ideas. If this transaction fails, the
@@ -162,7 +162,7 @@ describe('the votes of merged ideas', () => {
 });
 
 describe('the pages of the list of votes', () => {
-  test('the list of votes has pages by number and by cursor, and each vote is on exactly one page', async () => {
+  test('the pages of the list of votes can be read by number or by cursor, and each vote is on exactly one page', async () => {
     const names = ['a', 'b', 'c', 'd', 'e'];
     for (const name of names) await voteAs(name, 'up', ideaId);
     const newestFirst = names.toReversed();
@@ -179,7 +179,7 @@ describe('the pages of the list of votes', () => {
     expect(seen).toEqual(newestFirst);
   });
 
-  test('votes of the same millisecond are each on exactly one page of the list of votes', async () => {
+  test('each of several votes with the same time is on exactly one page of the list of votes', async () => {
     const voters = await Promise.all([...'abcde'].map(name => issueToken(server, world, 'write', { name })));
     for (const { token } of voters) await post(ideaId, 'vote', { value: 'up' }, token);
     const first = (await list('?per_page=3')).body;
@@ -188,7 +188,7 @@ describe('the pages of the list of votes', () => {
     expect(ids.sort()).toEqual(voters.map(({ id }) => id).sort());
   });
 
-  test('the list of votes rejects a cursor of another list', async () => {
+  test('the list of votes of an idea rejects the cursor of another list', async () => {
     await insertIdea(server, world);
     const ideas = await request(server, 'GET /api/v1/ideas?per_page=1', { token: moderator });
     expect(await list(`?cursor=${ideas.body.next_cursor}`)).toMatchObject({ status: 422, key: 'validation_failed' });
@@ -233,7 +233,7 @@ describe('access to the list of votes', () => {
     }
   });
 
-  test('the votes on a frozen board can be listed, and the request changes nothing', async () => {
+  test('votes on a frozen board can be listed, and listing the votes changes nothing', async () => {
     await voteAs('Voter', 'up', ideaId);
     await server.sql('update boards set is_frozen = true where id = $1', [world.boardId]);
     const before = await snapshot(server);

@@ -80,7 +80,7 @@ describe('a new webhook', () => {
     expect((await ask('POST /webhooks', { url, event_types: [] })).key).toBe('validation_failed');
   });
 
-  test('a repeated request with the same Idempotency-Key creates no second webhook and gets no secret, and no secret is stored in plain text', async () => {
+  test('a repeated request with the same Idempotency-Key creates no second webhook and returns no secret, and the database has no plain-text secret', async () => {
     const { ask } = await tokenForWebhooks();
     const key = { 'idempotency-key': 'only-once' };
     const first = (await ask('POST /webhooks', { url }, key)).body;
@@ -137,7 +137,7 @@ describe('the permission to manage webhooks', () => {
     expect(await snapshot(server)).toEqual(before);
   });
 
-  test("every operation of a board's token on a webhook outside the board gets 404, as for an unknown webhook, and changes nothing", async () => {
+  test("if a webhook does not belong to the token's board, every operation on this webhook gets 404 and changes nothing, as for an unknown webhook", async () => {
     const { world, ask } = await tokenForWebhooks('moderate');
     const sibling = await createBoard(server, world.accountId);
     const places = [{ ...world, boardId: sibling.id, boardSlug: sibling.slug }, await createWorld(server), world];
@@ -158,7 +158,7 @@ describe('the permission to manage webhooks', () => {
     expect((await ask('GET /webhooks')).body.data).toEqual([]);
   });
 
-  test('a request to redeliver a delivery under the id of another webhook gets 404 and changes nothing', async () => {
+  test("a request to redeliver a webhook's delivery gets 404 and changes nothing if the request names another webhook", async () => {
     const { world, ask } = await tokenForWebhooks();
     const { deliveryId, spareWebhookId } = await createTargets(server, world);
     const before = await snapshot(server);
@@ -166,14 +166,14 @@ describe('the permission to manage webhooks', () => {
     expect(await snapshot(server)).toEqual(before);
   });
 
-  test('a read-only MCP connection cannot manage webhooks', async () => {
+  test('an MCP client that uses the read-only URL cannot manage webhooks', async () => {
     const { token } = await tokenForWebhooks();
     const call = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'list_webhooks', arguments: {} } };
     const { body } = await request(server, 'POST /api/v1/mcp?readonly=true', { token, json: call });
     expect(JSON.parse(body.result.content[0].text).error.key).toBe('missing_capability');
   });
 
-  test('no webhook gets an event about a pending idea, because only tokens with the moderate grant may read such events', async () => {
+  test('the server sends events about pending ideas to no webhook, because only tokens with the moderate grant may read these events', async () => {
     const { world } = await tokenForWebhooks();
     const { id } = await addWebhook(server, world, { url, boardId: world.boardId });
     const published = await insertIdea(server, world);
@@ -193,7 +193,7 @@ describe('the permission to manage webhooks', () => {
 });
 
 describe('a change of a webhook', () => {
-  test('PATCH changes only the given fields, and an empty PATCH changes nothing', async () => {
+  test('a PATCH of a webhook changes only the given fields, and an empty PATCH changes nothing', async () => {
     const { ask } = await tokenForWebhooks();
     const { secret: _, ...made } = (await ask('POST /webhooks', { url, description: 'Notes' })).body;
     const patch = async (json: object) => (await ask(`PATCH /webhooks/${made.id}`, json)).body;
@@ -222,7 +222,7 @@ describe('a change of a webhook', () => {
     expect(await rowOf(id)).toEqual(before);
   });
 
-  test('a disabled webhook drops its pending deliveries and refuses tests and redeliveries until it is enabled again', async () => {
+  test('a disabled webhook loses its pending deliveries, and refuses test deliveries and redeliveries until the webhook is enabled again', async () => {
     const { world, ask } = await tokenForWebhooks();
     const { webhookId: id, deliveryId } = await createTargets(server, world);
     expect((await ask(`POST /webhooks/${id}/test`)).body).toMatchObject({ type: 'webhook.test', state: 'pending' });
@@ -254,7 +254,7 @@ describe('a change of a webhook', () => {
     expect(readAudit(server.auditLines.slice(told)).filter(({ event }) => event === 'webhook.deleted')).toHaveLength(1);
   });
 
-  test('a new idea waits for the deletion of a webhook of its board, and then succeeds without a delivery to the webhook', async () => {
+  test('a request for a new idea waits while a webhook of the board is being deleted, and then succeeds without a delivery to this webhook', async () => {
     const { world, ask } = await tokenForWebhooks('write');
     const { id } = await addWebhook(server, world, { url, boardId: world.boardId });
     const { promise: isWaiting, resolve: commit } = Promise.withResolvers<void>();
@@ -275,7 +275,7 @@ describe('a change of a webhook', () => {
     expect(await server.sql('select from webhook_deliveries where endpoint_id = $1', [id])).toEqual([]);
   });
 
-  test('a webhook stays after its token is revoked, and another token of the board can manage it', async () => {
+  test('a webhook stays enabled after the token that created the webhook is revoked, and another token of the board can manage it', async () => {
     const { world, token, tokenId, ask } = await tokenForWebhooks();
     const { id } = (await ask('POST /webhooks', { url })).body;
     await server.sql('update api_tokens set revoked_at = now() where id = $1', [tokenId]);
@@ -287,7 +287,7 @@ describe('a change of a webhook', () => {
 });
 
 describe('the lists of webhooks and deliveries', () => {
-  test('the list of webhooks contains each webhook of the board once, newest first, by page number and by cursor', async () => {
+  test('the list of webhooks contains each webhook of the board once, newest first, whether the pages are read by number or by cursor', async () => {
     const { ask } = await tokenForWebhooks();
     const ids: number[] = [];
     for (let n = 0; n < 5; n++) ids.unshift((await ask('POST /webhooks', { url })).body.id);
@@ -319,7 +319,7 @@ describe('the lists of webhooks and deliveries', () => {
   });
 });
 
-test('deliveries of a webhook that a token created can be verified, even after two parallel rotations of its secret, and can be redelivered', async () => {
+test("a receiver can verify deliveries of a webhook created with a token, even after two parallel rotations of the webhook's secret", async () => {
   const receiver = await startReceiverForTest();
   const { ask } = await tokenForWebhooks('write');
   const made = (await ask('POST /webhooks', { url: receiver.url, event_types: ['idea.created'] })).body;

@@ -21,7 +21,7 @@ test('the CLI can apply the migrations of an extension even if the settings of t
   expect(await cli.json('account', 'list')).toEqual([]);
 });
 
-test('CLI commands accept an unknown newer migration if TOLERATED_MIGRATIONS contains it', async () => {
+test('CLI commands refuse a database with an unknown newer migration, unless TOLERATED_MIGRATIONS contains this migration', async () => {
   await db.sql(`insert into schema_migrations (stream, name, checksum) values ('core', '9999_later.sql', 'x')`);
   expect(await cliOn(db.url).refusal('account', 'list')).toContain('core/9999_later.sql');
   const tolerant = cliOn(db.url, { TOLERATED_MIGRATIONS: 'core/9999_later.sql' });
@@ -30,7 +30,7 @@ test('CLI commands accept an unknown newer migration if TOLERATED_MIGRATIONS con
   await db.sql(`delete from schema_migrations where name = '9999_later.sql'`);
 });
 
-test('the command doctor reports missing modules and settings of extensions, and subscriptions of extensions that are not loaded', async () => {
+test('the CLI command doctor reports missing modules and settings of extensions, and event subscriptions of extensions that are not loaded', async () => {
   await db.sql(`insert into extension_subscriptions values ('idea.created', 'gone', now())`);
   const problems = async (settings: Record<string, string>) => {
     const { stdout, stderr } = await runCli({ DATABASE_URL: db.url, ...settings }, 'doctor', '--json');

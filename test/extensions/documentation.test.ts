@@ -34,7 +34,7 @@ test('the tutorial docs/extensions.md contains exactly the code of the example e
   expect(await blocksOf('docs/extensions.md', 'sql')).toEqual([await read(`${files}migrations/0001_submissions.sql`)]);
 });
 
-test('the migrations in the upgrade guide can be applied in sequence and copy existing data', async () => {
+test('the example migrations in the upgrade guide can be applied one after another and copy the existing data', async () => {
   const db = await createTestDatabase();
   onTestFinished(() => db.drop());
   await createWorld(db);

@@ -58,7 +58,7 @@ describe('a submission of the form tool', () => {
     ]);
   });
 
-  test('a form submission that is sent several times creates one idea, even if the requests run in parallel', async () => {
+  test('the same form submission creates only one idea, even if several parallel requests send it', async () => {
     const answers = await Promise.all(Array.from({ length: 8 }, () => send(submission('s-1'))));
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 200, 200, 200, 200, 200, 200, 201]);
     expect(await ideas()).toHaveLength(1);
@@ -85,7 +85,7 @@ describe('a submission of the form tool', () => {
     },
   );
 
-  test('a form submission is rejected if it has one byte more than the signed body', async () => {
+  test('a form submission is rejected if its body has one byte more than the body that was signed', async () => {
     const signature = sign(Buffer.from(submission('s-1')), formInboxSecret, new Date(now));
     expect((await send(`${submission('s-1')} `, { signature })).status).toBe(401);
     expect((await send(submission('s-1'), { signature })).status).toBe(201);
@@ -129,7 +129,7 @@ test('form submissions are deleted after 90 days by default, and their ideas sta
   expect(await ideas()).toHaveLength(2);
 });
 
-test("the erasure of a user removes the user's e-mail address from form submissions", async () => {
+test("the erasure of a user also removes the user's e-mail address from stored form submissions", async () => {
   await send(submission('s-1', 'By Ada', 'ADA@example.com'));
   await send(submission('s-2', 'By Grace'));
   await db.database.transaction(async transaction => inbox.eraseUser?.(transaction, world.ownerId));

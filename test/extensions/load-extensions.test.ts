@@ -58,7 +58,7 @@ describe('EXTENSIONS', () => {
     }
   });
 
-  test('EXTENSIONS cannot contain two extensions with the same name', async () => {
+  test('the setting EXTENSIONS cannot contain two extensions with the same name', async () => {
     const one = await exporting(`{ name: 'one' }`);
     const other = await exporting(`{ name: 'one' }`);
     expect(await refusal([one, other])).toBe('The extension one is in EXTENSIONS twice, or another has the same name');
@@ -99,7 +99,7 @@ describe('the settings of an extension', () => {
     EXT_FORM_INBOX_AUTHOR: 'ada@example.com',
   };
 
-  test('an extension reads its settings from environment variables that begin with EXT_ and its name, and settings can have defaults', async () => {
+  test("an extension's settings come from environment variables that begin with EXT_ and the extension's name, and settings can have default values", async () => {
     const [extension] = await loadExtensions([fixture('form-inbox')], { ...environment, EXT_FORM_INBOX_OTHER: 'x' });
     expect(extension?.settings).toEqual({
       SECRET: formInboxSecret,
@@ -110,7 +110,7 @@ describe('the settings of an extension', () => {
     });
   });
 
-  test('the error for missing or invalid extension settings names the variables without their values', async () => {
+  test('the error for missing or invalid extension settings names the environment variables of these settings without their values', async () => {
     const wrong = { ...environment, EXT_FORM_INBOX_SECRET: 'short', EXT_FORM_INBOX_BOARD: '' };
     const message = await refusal([fixture('form-inbox')], wrong);
     expect(message).toBe(
@@ -118,7 +118,7 @@ describe('the settings of an extension', () => {
     );
   });
 
-  test('an extension that is loaded only for its migrations needs no settings', async () => {
+  test("the server can load an extension only for its migrations without the extension's settings", async () => {
     const [extension] = await loadExtensions([fixture('form-inbox')]);
     expect(extension?.migrations).toMatchObject({ name: 'form-inbox' });
   });

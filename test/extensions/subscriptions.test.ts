@@ -50,7 +50,7 @@ const act = (path: string, json: unknown) => request(server, `POST /api/v1/ideas
 const tasksWaiting = async () => (await waitingJobs(server)).map(({ task }) => task);
 
 describe('a subscribed extension', () => {
-  test('an extension receives its subscribed events in order, each as stored and with the URL of its idea', async () => {
+  test("an extension receives its subscribed events in the order in which they occurred, each as stored and with its idea's URL", async () => {
     const { body: idea } = await act('', { title: 'Told', body: 'To an extension.' });
     await act(`/${idea.id}/comments`, { body: 'A comment.' });
     await act(`/${idea.id}/status`, { status: 'planned' });
@@ -87,7 +87,7 @@ describe('a subscribed extension', () => {
     expect(await waitingJobs(server)).toEqual([]);
   });
 
-  test('if an extension fails to handle an event, the extension gets the event again, and other extensions are not delayed', async () => {
+  test('if an extension fails to handle an event, the server sends the event again to this extension without delaying other extensions', async () => {
     const other: string[] = [];
     const second = extensionOf({ name: 'second', on: { 'idea.created': async ({ type }) => other.push(type) } });
     await renewSubscriptions(server.database, [second]);
@@ -113,7 +113,7 @@ describe('a subscribed extension', () => {
     expect(other).toEqual(['idea.created']);
   });
 
-  test('changes by an extension obey the rules of the board, and are rolled back if their transaction fails', async () => {
+  test("an extension can change ideas only as the board's rules allow, and its changes are rolled back if their transaction fails", async () => {
     const [{ slug, email } = { slug: '', email: '' }] = await server.sql<{ slug: string; email: string }>(
       'select a.slug, u.email from accounts a, users u where a.id = $1 and u.id = $2',
       [world.accountId, world.ownerId],
@@ -204,7 +204,7 @@ describe('data of extensions that are no longer loaded', () => {
     expect(await tasksWaiting()).toEqual(['tell_people']);
   });
 
-  test('jobs of a removed extension do not block other jobs and are deleted a week after they were due', async () => {
+  test('jobs of a removed extension do not block other jobs, and the server deletes them a week after their scheduled time', async () => {
     await server.sql(`select graphile_worker.add_job('extension_event:gone', '{"event_id": "x"}')`);
     await server.sql(`select graphile_worker.add_job('ext:gone:later', run_at => now() + interval '30 days')`);
     await server.sql(`select graphile_worker.add_job('ext:gone:task')`);
@@ -222,7 +222,7 @@ describe('data of extensions that are no longer loaded', () => {
     expect(await left()).toEqual(['ext:gone:later']);
   });
 
-  test('a job of the worker renews the event subscriptions of extensions, and another job deletes subscriptions that were not renewed for a day', async () => {
+  test('a worker job renews the event subscriptions of loaded extensions, and another worker job deletes subscriptions that were not renewed for a day', async () => {
     await server.sql(`update extension_subscriptions set renewed_at = now() - interval '23 hours'`);
     await server.sql(
       `insert into extension_subscriptions values ('idea.created', 'gone', now() - interval '25 hours')`,
@@ -258,7 +258,7 @@ test('if a job of an extension runs too long, the job fails with a timeout and i
   await eventually(() => expect(signal?.aborted).toBe(true));
 });
 
-test("when a worker stops during an extension's job that ignores the abort signal, another worker runs the job again", async () => {
+test('if a worker stops while a job of an extension ignores the abort signal, another worker runs this job again', async () => {
   let starts = 0;
   const wait = () => {
     starts++;

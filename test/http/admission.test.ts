@@ -87,7 +87,7 @@ describe('a request without a valid token', () => {
     expectUnauthorized(await request(server, 'GET /api/v1/board', { headers }));
   });
 
-  test('missing, invalid and revoked tokens all get the same response body, so that the body does not reveal the cause', async () => {
+  test('requests with a missing, an invalid and a revoked token get the same response body, which does not reveal the cause', async () => {
     const bodies = new Set<string>();
     for (const [, authorization] of invalid) {
       const value = authorization();
@@ -102,15 +102,18 @@ describe('a request without a valid token', () => {
     expect([...bodies]).toHaveLength(1);
   });
 
-  test.each(authenticated)('without a token, the operation %s answers 401, even to a malformed body', async id => {
-    const sample = (await samples())[id];
-    const before = await countIdeas();
-    expectUnauthorized(await request(server, sample.line, { raw: null }));
-    if (sample.line.startsWith('POST')) {
-      expectUnauthorized(await request(server, sample.line, { raw: '{', headers: { 'content-type': 'text/plain' } }));
-    }
-    expect(await countIdeas()).toBe(before);
-  });
+  test.each(authenticated)(
+    'a request without a token to the operation %s gets 401, even if the request body is malformed',
+    async id => {
+      const sample = (await samples())[id];
+      const before = await countIdeas();
+      expectUnauthorized(await request(server, sample.line, { raw: null }));
+      if (sample.line.startsWith('POST')) {
+        expectUnauthorized(await request(server, sample.line, { raw: '{', headers: { 'content-type': 'text/plain' } }));
+      }
+      expect(await countIdeas()).toBe(before);
+    },
+  );
 
   test('a token in the query string, in the body or in a cookie does not authenticate a request', async () => {
     for (const name of ['token', 'access_token', 'authorization', 'api_key']) {
@@ -126,14 +129,14 @@ describe('a request without a valid token', () => {
     expectUnauthorized(await request(server, 'GET /api/v1/board', { headers }));
   });
 
-  test('a revoked token gets 401 from the next request on', async () => {
+  test('a request with a revoked token gets 401, starting with the first request after the revocation', async () => {
     const { token, id } = await issueToken(server, world, 'read');
     expect((await request(server, 'GET /api/v1/board', { token })).status).toBe(200);
     await server.sql('update api_tokens set revoked_at = $2 where id = $1', [id, clock.now()]);
     expectUnauthorized(await request(server, 'GET /api/v1/board', { token }));
   });
 
-  test('a token works until one millisecond before its expiry and gets 401 from the time of expiry on', async () => {
+  test('a token is valid until one millisecond before its expiry time, and gets 401 from the expiry time on', async () => {
     const start = clock.now();
     const { token } = await issueToken(server, world, 'read', { expiresAt: new Date(Date.now() + 1e9) });
     const expiresAt = new Date(start.getTime() + 60_000);
@@ -205,7 +208,7 @@ describe('the board of a request', () => {
     }
   });
 
-  test('if a token grants several boards, an operation on a board gets 400 unless the request names the board', async () => {
+  test('a request by a token with grants on several boards gets 400 if an operation on a board does not name the board', async () => {
     const sample = await samples();
     for (const id of onBoard)
       expect([id, (await send(sample[id], { token: two })).key]).toEqual([id, 'board_required']);
@@ -218,7 +221,7 @@ describe('the board of a request', () => {
     }
   });
 
-  test('a request for a board that the token does not grant gets 403, even if the board is missing or in another account', async () => {
+  test('a request for a board on which the token has no grant gets 403, even if the board is missing or in another account', async () => {
     for (const slug of [ungranted.slug, stranger.boardSlug, 'no-such-board', '', '%00', 'A'.repeat(5000)]) {
       for (const token of [one, two]) {
         const answer = await board(token, `?board=${slug}`);
@@ -243,7 +246,7 @@ describe('the board of a request', () => {
     expect(await board(one, `?board=${world.boardSlug}`)).toMatchObject({ body: { board: { id: world.boardId } } });
   });
 
-  test('a token can neither read nor change ideas of boards that it does not grant', async () => {
+  test('a token can neither read nor change ideas of boards on which the token has no grant', async () => {
     const elsewhere = await samples({ ...world, boardId: ungranted.id, boardSlug: ungranted.slug });
     const abroad = await samples(stranger);
     const ofIdeas = onBoard.filter(id => contract[id].path.includes(':id'));
@@ -268,7 +271,7 @@ describe('the board of a request', () => {
     expect(await vote(here.voteIdea, second.slug)).toMatchObject({ status: 404 });
   });
 
-  test('after the only board of a token is deleted, a request for the board gets 403, and GET /api/v1/token lists no boards', async () => {
+  test("after the deletion of a token's only board, a request for this board gets 403, and GET /api/v1/token lists no boards", async () => {
     const gone = await createBoard(server, world.accountId);
     const { token } = await issueToken(server, world, { [gone.id]: 'read' });
     expect((await board(token)).status).toBe(200);
@@ -277,7 +280,7 @@ describe('the board of a request', () => {
     expect(await request(server, 'GET /api/v1/token', { token })).toMatchObject({ status: 200, body: { boards: [] } });
   });
 
-  test('a request to GET /api/v1/token needs no board name, even if the token grants several boards', async () => {
+  test('a request to GET /api/v1/token needs no board name, even if the token has grants on several boards', async () => {
     expect(await request(server, 'GET /api/v1/token', { token: two })).toMatchObject({ status: 200 });
   });
 });
@@ -311,7 +314,7 @@ describe('the table of grants', () => {
   });
 
   test.each(grants)(
-    'a token with the grant %s can list the approval queue if the grant is moderate, and otherwise gets 403',
+    'a request for the approval queue by a token with the grant %s succeeds if the grant is moderate, and otherwise gets 403',
     async held => {
       const { token } = await issueToken(server, world, held);
       const answer = await request(server, 'GET /api/v1/ideas?moderation_state=pending', { token });
@@ -325,7 +328,7 @@ describe('the table of grants', () => {
     expect(authenticated.filter(id => !onBoard.includes(id))).toEqual(['getToken']);
   });
 
-  test('if the grant of a token is lowered or removed, the change takes effect at the next request', async () => {
+  test("a lowered or removed grant of a token takes effect at the token's next request", async () => {
     const { token, id } = await issueToken(server, world, 'write');
     const { voteIdea, getBoard } = await samples();
     expect((await send(voteIdea, { token })).status).toBe(200);
@@ -415,7 +418,7 @@ describe('the issuer of a token', () => {
   );
 
   test.each(['member', null])(
-    "after the role of a token's issuer changes to %s (null means no member), moderator actions of the token get 403 and others work",
+    "after a token issuer's role changes to %s (null: no member), the token's moderator actions get 403, and its other actions still work",
     async role => {
       await setRole('moderator');
       const sample = await samples(own);

@@ -325,7 +325,7 @@ describe.each(posts.filter(({ hasBody }) => hasBody))('the body of $method $path
   });
   const fields = badFields[operation.id] ?? {};
 
-  test("the table badFields of this test has invalid values for every field of the operation's body", () => {
+  test('the table badFields in this test file has invalid values for every field of the request body of the operation', () => {
     expect(Object.keys(fields).sort()).toEqual(Object.keys(valid).sort());
   });
 
@@ -356,7 +356,7 @@ describe.each(posts.filter(({ hasBody }) => hasBody))('the body of $method $path
     },
   );
 
-  test('a body with an unknown field is refused, even if the field is called toString or has an empty name', async () => {
+  test('a request body with an unknown field is refused, even if the field is called toString or has an empty name', async () => {
     const { json: whole } = requestOf(operation, targets);
     const extra = [
       'extra',
@@ -405,7 +405,7 @@ describe.each(posts.filter(({ hasBody }) => hasBody))('the body of $method $path
     expect(answer.status).toBeLessThan(300);
   });
 
-  test('a byte order mark at the start of a JSON body is ignored', async () => {
+  test('the server ignores a byte order mark at the start of a JSON body', async () => {
     const fresh = await createTargets(server, world);
     const { line, json: body } = requestOf(operation, fresh);
     const answer = await rawRequest(server, 'POST', line.split(' ')[1] ?? '', {
@@ -661,7 +661,7 @@ test('a request with the unsupported method PUT gets 405, even with an invalid b
   }
 });
 
-test('a request with several faults gets the error of the fault that the server checks first', async () => {
+test('if a request has several errors, the response contains only the error that the server checks first', async () => {
   const [ideaPath, missingPath] = [`/api/v1/ideas/${targets.ideaId}/vote`, '/api/v1/ideas/999999999/vote'];
   const reader = await issueToken(server, world, 'read');
   const text = { 'content-type': 'text/plain' };

@@ -25,7 +25,7 @@ const bodies: [string, string, string, string][] = [
 ];
 
 test.each(bodies)(
-  'a POST request whose body has a Content-Encoding other than identity gets 415 and changes nothing: %s',
+  'a POST request with a Content-Encoding other than identity gets 415 and changes nothing: %s',
   async (_, path, type, text) => {
     for (const encoding of ['gzip', 'GZIP', 'deflate', 'br', 'zstd', 'identity, gzip', 'x-unknown']) {
       for (const isChunked of [false, true]) {
@@ -59,7 +59,7 @@ test('the server accepts a body with "Content-Encoding: identity", and a GET req
   expect((await rawRequest(server, 'GET', '/api/v1/board', { token, headers: encoded, body: 'x' })).status).toBe(200);
 });
 
-test('the server checks the token and the grant before the Content-Encoding, and the Content-Encoding before the body', async () => {
+test('the server checks a request in this order: token, grant, Content-Encoding, body', async () => {
   const headers = { 'content-type': 'application/json', 'content-encoding': 'gzip' };
   const reader = await issueToken(server, world, 'read');
   for (const [sent, path, expected] of [

@@ -29,7 +29,7 @@ const ask = (line: string, ifNoneMatch?: string, by = token) =>
   request(server, line, { token: by, headers: ifNoneMatch === undefined ? {} : { 'if-none-match': ifNoneMatch } });
 
 describe.each(reads)('the operation $method $path', operation => {
-  test("a read request with the current ETag gets 304 without a body and does not count against the token's rate limit", async () => {
+  test("a read request with the current ETag in If-None-Match gets 304 without a body and does not count against the token's rate limit", async () => {
     const { line } = requestOf(operation, targets);
     const first = await ask(line);
     const etag = first.headers.get('etag') ?? '';
@@ -87,7 +87,7 @@ test('a read request with "If-None-Match: *" never gets 304 and counts against t
   expect(await charged()).toBe(12);
 });
 
-test('the ETag of a search without results does not match another search without results', async () => {
+test('two different searches without results have different ETags', async () => {
   const [one, other] = ['GET /api/v1/ideas?q=nowhere', 'GET /api/v1/ideas?q=neither'];
   const empty = await ask(one);
   expect(empty.body.data).toEqual([]);
@@ -98,7 +98,7 @@ test('the ETag of a search without results does not match another search without
   expect(await charged()).toBe(2);
 });
 
-test('the server compares only the first 20 ETags in If-None-Match with the current ETag', async () => {
+test('the server compares the current ETag only with the first 20 ETags in If-None-Match', async () => {
   const line = `GET /api/v1/ideas/${targets.ideaId}`;
   const etag = (await ask(line)).headers.get('etag') ?? '';
   const others = (count: number) => Array.from({ length: count }, (_, n) => `"other ${n}"`);
@@ -107,7 +107,7 @@ test('the server compares only the first 20 ETags in If-None-Match with the curr
   expect((await ask(line, `${'"",'.repeat(3_000)}${etag}`)).status).toBe(200);
 });
 
-test('the page of a public board answers 200 to "If-None-Match: *" and 304 to its current ETag', async () => {
+test('a request for the page of a public board gets 200 with "If-None-Match: *", and 304 with its current ETag', async () => {
   await server.sql('update boards set is_public = true where id = $1', [world.boardId]);
   const line = `GET /b/${world.boardSlug}`;
   const page = await request(server, line, { headers: { 'if-none-match': '*' } });
@@ -140,7 +140,7 @@ const statusesAfter: Partial<Record<OperationId, number[]>> = {
   editComment: [304, 304],
 };
 
-test('after a write has changed the answer to a read request, a read request with the old ETag gets 200 instead of 304', async () => {
+test('a read request with an old ETag gets 200 instead of 304 if a write has changed the answer since then', async () => {
   for (const operation of contentWrites) {
     const fresh = await createTargets(server, world);
     const { line, json } = requestOf(operation, fresh);
@@ -153,7 +153,7 @@ test('after a write has changed the answer to a read request, a read request wit
   }
 });
 
-test("a token that sends the ETag of another token's answer gets 200 if its own answer differs", async () => {
+test("a request with the ETag of another token's answer gets 200 if the answers to the two tokens differ", async () => {
   const other = await issueToken(server, world, 'read');
   const line = `GET /api/v1/ideas/${targets.ideaId}`;
   await request(server, `POST /api/v1/ideas/${targets.ideaId}/vote`, { token, json: { value: 'up' } });

@@ -96,7 +96,7 @@ describe('a web page of an allowed origin', () => {
 });
 
 describe('a web page of an origin that is not allowed', () => {
-  test.each(others)('a web page of the origin %s, which is not allowed, gets no CORS headers', async origin => {
+  test.each(others)('a request from the origin %s, which is not allowed, gets no CORS headers', async origin => {
     const asked = await preflight(server, '/api/v1/ideas', origin);
     expect({ status: asked.status, key: asked.key, ...corsOf(asked) }).toEqual({
       status: 405,
@@ -112,7 +112,7 @@ test('the answer to a request without an Origin header also has "Vary: Origin", 
   expect(corsOf(await request(server, 'GET /api/v1/ideas', { token }))).toEqual({ vary: 'Origin' });
 });
 
-test('an OPTIONS request without the headers of a preflight request gets 405', async () => {
+test('an OPTIONS request gets 405 if it has no headers of a CORS preflight request', async () => {
   for (const headers of [{}, { origin: ours }, { 'access-control-request-method': 'POST' }] as Record<
     string,
     string
@@ -146,7 +146,7 @@ describe('the setting CORS_ORIGINS', () => {
     'https://*.example.com',
     'HTTPS://app.example.com',
     'file://x',
-  ])('CORS_ORIGINS refuses the value %s, because no browser sends it as an origin', wrong => {
+  ])('the setting CORS_ORIGINS cannot have the value %s, because no browser sends this value as an origin', wrong => {
     expect(() => loadConfig({ CORS_ORIGINS: `${ours},${wrong}` })).toThrow(/CORS_ORIGINS must be origins such as/);
   });
 });

@@ -33,7 +33,7 @@ const sent = {
 const deprecationOf = ({ headers }: { headers: Headers }) =>
   Object.fromEntries(Object.keys(sent).map(name => [name, headers.get(name)]));
 
-test('every response of a deprecated operation, even a 401, has the headers Deprecation, Sunset and Link', async () => {
+test('every response of a deprecated operation, even a response with the status 401, has the headers Deprecation, Sunset and Link', async () => {
   expect(deprecationOf(await request(server, 'GET /api/v1/board', { token }))).toEqual(sent);
   expect(deprecationOf(await request(server, 'GET /api/v1/board'))).toEqual(sent);
   const other = deprecationOf(await request(server, 'GET /api/v1/ideas', { token }));
@@ -54,7 +54,7 @@ test('the OpenAPI document marks a deprecated operation and a deprecated paramet
   expect(paths['/api/v1/ideas']?.get).toMatchObject({ operationId: 'listIdeas', deprecated: undefined });
 });
 
-test('the description of an MCP tool says since when its operation is deprecated, and after which day it may be removed', () => {
+test('the description of an MCP tool gives the day on which its operation was deprecated, and the day after which the operation may be removed', () => {
   const described = [...buildTools().values()].map(({ definition }) => definition);
   const told = described.filter(({ description }) => description?.includes('Deprecated'));
   expect(told.map(({ name }) => name)).toEqual(['get_board']);
@@ -63,7 +63,7 @@ test('the description of an MCP tool says since when its operation is deprecated
   );
 });
 
-test('the SDK warns once about each deprecated operation, even if the program calls the operation by its path', async () => {
+test('the SDK warns once about each deprecated operation that a program calls, even if the program calls the operation by its path', async () => {
   const lines: string[] = [];
   const log = (line: string) => lines.push(line);
   const logger = { error: log, warn: log, info: log, debug: log };

@@ -134,7 +134,7 @@ test('if the issuer of a token leaves the account, the token cannot moderate unt
   expect(await abilities()).toEqual(everything);
 });
 
-test('a token with the moderate grant cannot moderate if its issuer is an owner of another account but only a member of this one', async () => {
+test("a token with the moderate grant cannot moderate if its issuer owns another account but is only a member of the token's account", async () => {
   const other = await createAccount(server);
   await server.sql(`insert into memberships (account_id, user_id, role) values ($1, $2, 'owner')`, [
     other.accountId,
@@ -179,7 +179,7 @@ test('after a token is revoked, its next request gets 401', async () => {
   expect(await abilities()).toEqual(refusedWith('unauthorized'));
 });
 
-test('a token works until one millisecond before its expiry and gets 401 from the time of expiry on', async () => {
+test('a token is valid until one millisecond before its expiry time, and gets 401 from the expiry time on', async () => {
   const expiry = new Date('2026-05-02T00:00:00Z');
   await server.sql('update api_tokens set expires_at = $2 where id = $1', [tokenId, expiry]);
   clock.set(new Date(expiry.getTime() - 1));

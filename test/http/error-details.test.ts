@@ -30,7 +30,7 @@ test("if a request by a token with several boards names no board or a wrong boar
   expectDetails(await request(server, 'GET /api/v1/board?board=none', both), 'board_not_granted', { boards });
 });
 
-test('the error for an insufficient grant names the needed grant and the grant of the token, in its details and in its message', async () => {
+test("the details and the message of the error for an insufficient grant name the required grant and the token's grant", async () => {
   const reader = await issueToken(server, world, 'read');
   const answer = await request(server, `POST /api/v1/ideas/${ideaId}/vote`, { ...reader, json: { value: 'up' } });
   expectDetails(answer, 'insufficient_scope', { board: world.boardSlug, needed: 'write', held: 'read' });
@@ -61,7 +61,7 @@ test("a request to add a tag of another board is refused, and the error lists th
   expect(await server.sql('select from idea_tags where idea_id = $1', [ideaId])).toEqual([]);
 });
 
-test('the error for a second comment in a row by the same user has the id and the time of the first comment', async () => {
+test("the error for a user's second comment in a row contains the id and the time of this user's first comment", async () => {
   const comment = (body: string) => request(server, `POST /api/v1/ideas/${ideaId}/comments`, { token, json: { body } });
   const first = await comment('First.');
   const { id, created_at } = first.body;
@@ -71,7 +71,7 @@ test('the error for a second comment in a row by the same user has the id and th
   expect(await server.sql('select body from comments where idea_id = $1', [ideaId])).toEqual([{ body: 'First.' }]);
 });
 
-test('the error for an exceeded rate limit has the name of the limit, its size, its window and the seconds to wait', async () => {
+test("the error for an exceeded rate limit contains the limit's name, the allowed number of requests, the time window and the seconds to wait", async () => {
   const limited = await issueToken(server, world, 'read');
   await server.sql(
     `insert into rate_limits values ('apitoken:read:${limited.id}', '2026-03-14T09:00Z', '2026-03-14T09:01Z', 1000)`,
@@ -88,7 +88,7 @@ test('the error for an exceeded rate limit has the name of the limit, its size, 
   );
 });
 
-test('the error for unknown fields lists the known fields and shortens long unknown names', async () => {
+test('the error for unknown fields lists the known fields and shortens long names of unknown fields', async () => {
   const create = (json: object) => request(server, 'POST /api/v1/ideas', { token, json });
   const { body } = await create({ title: 'A', body: 'B', colour: 'blue' });
   expect(body.error.issues).toEqual([

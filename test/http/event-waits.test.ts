@@ -61,7 +61,7 @@ describe('a request that waits for events', () => {
     expect(await slotsOf(scene)).toEqual([]);
   });
 
-  test('a request that waits for events is answered with an empty page and a cursor when its waiting time is over', async () => {
+  test('a request that waits for events gets an empty page with a cursor if no event occurs within the requested waiting time', async () => {
     const scene = await createScene();
     const startedAt = performance.now();
     const { status, body } = await wait(scene, 1);
@@ -70,7 +70,7 @@ describe('a request that waits for events', () => {
     expect(await slotsOf(scene)).toEqual([]);
   });
 
-  test('a request for events with the parameter wait is answered immediately if events already exist', async () => {
+  test('a request for events with the parameter wait is answered immediately if matching events already exist', async () => {
     const scene = await createScene();
     await create(scene, 'Already there');
     await awaitSlots(scene, 0);
@@ -90,7 +90,7 @@ describe('a request that waits for events', () => {
     expect(body.data.map((one: { event: { type: string } }) => one.event.type)).toEqual(['comment.created']);
   });
 
-  test('a request that waits for events counts once against the read limit, no matter how many events occur during the wait', async () => {
+  test("a request that waits for events counts only once against the token's read limit, even if many events occur during the wait", async () => {
     const limited = await startServerForTest({ on: server, environment: { RATE_LIMIT_READ: '3' } });
     const scene = await createScene();
     await server.sql(`delete from rate_limits where key = $1`, [`apitoken:read:${scene.tokenId}`]);
@@ -108,7 +108,7 @@ describe('a request that waits for events', () => {
     expect(counter).toEqual({ count: 1 });
   });
 
-  test('a request that waits for events returns an event that was recorded before the wait and committed during the wait', async () => {
+  test('a request that waits for events returns an event that a transaction recorded before the wait and committed during the wait', async () => {
     const scene = await createScene();
     const ideaId = await insertIdea(server, scene.world, { title: 'Committed late' });
     const slow = await connect(server.url);
@@ -126,7 +126,7 @@ describe('a request that waits for events', () => {
     expect(titlesOf((await waiting).body)).toEqual(['Committed late']);
   });
 
-  test('the database sends notifications of events only for boards with a request that waits for events', async () => {
+  test("PostgreSQL sends a notification of a new event only if a request waits for events of the event's board", async () => {
     const scene = await createScene();
     const listener = await connect(server.url);
     const heard: (string | undefined)[] = [];
@@ -142,7 +142,7 @@ describe('a request that waits for events', () => {
     await listener.end();
   });
 
-  test('all requests of a server that wait for events share one database connection', async () => {
+  test('all requests that wait for events on one server share one database connection', async () => {
     const scenes = await Promise.all(Array.from({ length: 12 }, () => createScene()));
     const waiting = scenes.flatMap(scene => [wait(scene), wait(scene)]);
     for (const scene of scenes) await awaitSlots(scene, 2);
@@ -157,7 +157,7 @@ describe('a request that waits for events', () => {
 });
 
 describe('the slots of a token for waiting requests', () => {
-  test('if one token sends six parallel requests with wait to two servers, two of them wait, and four get 429 too_many_waits', async () => {
+  test('if one token sends six parallel requests that wait for events to two servers, two requests wait and four get 429 too_many_waits', async () => {
     const second = await startServerForTest({ on: server });
     const scene = await createScene();
     const answers = Promise.all([server, second, server, second, server, second].map(on => wait(scene, 55, on)));
@@ -173,7 +173,7 @@ describe('the slots of a token for waiting requests', () => {
     expect(await slotsOf(scene)).toEqual([]);
   });
 
-  test('while a token has its maximum of waiting requests, another token can still wait, and the first token can send requests without wait', async () => {
+  test("while a token has its maximum of requests that wait for events, another token can still wait, and the first token's non-waiting requests succeed", async () => {
     const scene = await createScene();
     const waiting = [wait(scene), wait(scene)];
     await awaitSlots(scene, 2);
@@ -197,7 +197,7 @@ describe('the slots of a token for waiting requests', () => {
     await awaitSlots(scene, 0);
   });
 
-  test("requests that wait on a killed server soon stop counting against their token's limit, but requests that wait on other servers still count", async () => {
+  test("requests that wait for events on a killed server soon stop counting against the token's limit, but other waiting requests still count", async () => {
     const scene = await createScene();
     const waiting = wait(scene);
     await awaitSlots(scene, 1);
@@ -275,7 +275,7 @@ describe('access that ends during a wait', () => {
     expect(titlesOf((await waiting).body)).toEqual(['Published']);
   });
 
-  test('a tool call that waits for events returns the next event, and gets 401 if its token is revoked meanwhile', async () => {
+  test('a tool call that waits for events returns the next event, and gets 401 if the token is revoked during the wait', async () => {
     const scene = await createScene();
     const call = () =>
       callTool(server, { token: scene.token, name: 'list_events', args: { after: scene.now, wait: 55 } });
@@ -313,7 +313,7 @@ describe('interruptions of waits', () => {
     expect(await slotsOf(scene)).toEqual([]);
   });
 
-  test('if the connection that listens for events is lost, waiting requests get an empty page, and later requests use a new connection', async () => {
+  test('if the database connection for event notifications is lost, requests that wait for events get an empty page, and later requests use a new connection', async () => {
     const scene = await createScene();
     const waiting = wait(scene);
     await awaitSlots(scene, 1);

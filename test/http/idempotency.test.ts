@@ -67,7 +67,7 @@ function another(id: string, { line, json }: ArrangedRequest): ArrangedRequest |
 }
 
 describe.each(posts)('a repeated $method $path', operation => {
-  test("a repeated request under one Idempotency-Key gets the first answer again, changes nothing and does not count against the token's rate limit", async () => {
+  test('a repeated request with the same Idempotency-Key gets the first answer again, changes nothing and does not count against the rate limit', async () => {
     const sent = requestOf(operation, targets);
     const first = await send(sent, 'a-key');
     expect(first.status).toBeLessThan(300);
@@ -86,7 +86,7 @@ describe.each(posts)('a repeated $method $path', operation => {
 
   // Leaves out operations without a body, because two requests with the same path and no body cannot differ.
   if (operation.hasBody) {
-    test("a different request under a used Idempotency-Key is refused, changes nothing and counts against the token's rate limit", async () => {
+    test("a different request with an already used Idempotency-Key is refused, changes nothing and counts against the token's rate limit", async () => {
       const sent = requestOf(operation, targets);
       await send(sent, 'a-key');
       const after = await snapshot(server);
@@ -116,7 +116,7 @@ describe.each(posts)('a repeated $method $path', operation => {
     }
   });
 
-  test("an invalid request under a used Idempotency-Key gets its usual error and counts against the token's rate limit", async () => {
+  test("an invalid request with an already used Idempotency-Key gets its usual error and counts against the token's rate limit", async () => {
     const sent = requestOf(operation, targets);
     await send(sent, 'a-key');
     const after = await snapshot(server);
@@ -142,7 +142,7 @@ describe.each(posts)('a repeated $method $path', operation => {
     expect(await snapshot(server)).toEqual(after);
   });
 
-  test('exactly one of 20 parallel requests under one Idempotency-Key takes effect, and the others get the same answer or 409', async () => {
+  test('exactly one of 20 parallel requests with the same Idempotency-Key takes effect, and the others get the same answer or 409', async () => {
     const sent = requestOf(operation, targets);
     const answers = await Promise.all(Array.from({ length: 20 }, () => send(sent, 'a-key')));
     const original = answers.filter(answer => answer.status < 300 && !isReplayed(answer));
@@ -160,7 +160,7 @@ describe.each(posts)('a repeated $method $path', operation => {
     expect([isReplayed(replay), replay.text]).toEqual([true, repeated]);
   });
 
-  test('a request changes nothing if its change or its answer cannot be stored, and can succeed later under the same Idempotency-Key', async () => {
+  test("if a request's change or answer cannot be stored, nothing changes, and a retry with the same Idempotency-Key can succeed later", async () => {
     const sent = requestOf(operation, targets);
     const before = await snapshot(server);
     await server.sql(`
@@ -194,7 +194,7 @@ describe.each(posts)('a repeated $method $path', operation => {
     expect([answer.status < 300, isReplayed(answer)]).toEqual([true, false]);
   });
 
-  test('an error such as 423 for a frozen board is not stored under the Idempotency-Key, so a repeated request can succeed', async () => {
+  test('an error such as 423 for a frozen board is not stored for the Idempotency-Key, so a repeated request can succeed later', async () => {
     const sent = requestOf(operation, targets);
     if (operation.capability === null) {
       await server.sql('update boards set is_frozen = true where id = $1', [world.boardId]);
@@ -262,7 +262,7 @@ test("an answer that the previous server version stored for an Idempotency-Key i
   }
 });
 
-test('an answer that the previous server version stored without the urls of its ideas is sent again with these urls', async () => {
+test('an answer that the previous server version stored without the field url of ideas is sent again with this field', async () => {
   const merge = { line: `POST /api/v1/ideas/${targets.ideaId}/merge`, json: { target_id: targets.targetId } };
   for (const [key, sent] of [
     ['created', create],
@@ -279,7 +279,7 @@ test('an answer that the previous server version stored without the urls of its 
   }
 });
 
-test('a repeated request by a token with two boards gets the first answer again only if it names the same board', async () => {
+test('a repeated request by a token with two boards gets the first answer again only if the repeated request names the same board', async () => {
   const other = await createBoard(server, world.accountId);
   await server.sql(
     `insert into api_token_boards (account_id, token_id, board_id, level) values ($1, $2, $3, 'moderate')`,
@@ -313,7 +313,7 @@ test("a repeated MCP tool call gets the first answer again even if its arguments
   expect(await ideas()).toEqual(before);
 });
 
-test('a repeated request gets the first answer again even if it writes a number differently or as a string, or contains a field twice', async () => {
+test('a repeated request gets the first answer again even if its body has a number in another notation or a duplicated field', async () => {
   const line = `/api/v1/ideas/${targets.ideaId}/merge`;
   const merge = (body: string) =>
     rawRequest(server, 'POST', line, {
@@ -352,7 +352,7 @@ test('a repeated request gets the first answer again even if the order of its fi
   }
 });
 
-test('a repeated request gets the first answer again, even if the data on the board has changed since', async () => {
+test("a repeated request with the same Idempotency-Key gets the first answer again, even if the board's data has changed since", async () => {
   const vote = { line: `POST /api/v1/ideas/${targets.ideaId}/vote`, json: { value: 'up' } };
   const first = await send(vote, 'a-key');
   const other = await issueToken(server, world, 'write');
@@ -365,7 +365,7 @@ test('a repeated request gets the first answer again, even if the data on the bo
   expect(idea.body).toMatchObject({ my_vote: 'down', up_count: 1, down_count: 1 });
 });
 
-test('the error for a pending or missing idea is not stored under the Idempotency-Key, so a repeated request can succeed', async () => {
+test('the error for a pending or missing idea is not stored for the Idempotency-Key, so a repeated request can succeed later', async () => {
   const pendingId = await insertIdea(server, world, { moderationState: 'pending' });
   const comment = { line: `POST /api/v1/ideas/${pendingId}/comments`, json: { body: 'Early.' } };
   expect((await send(comment, 'a-key')).key).toBe('idea_not_published');
@@ -436,7 +436,7 @@ test('a repeated request gets an error instead of the first answer after its tok
   expect((await send(create, 'a-key')).key).toBe('unauthorized');
 });
 
-test('without an Idempotency-Key no answer is stored, and each request takes effect', async () => {
+test('if requests have no Idempotency-Key, the server stores no answer, and each repeated request takes effect', async () => {
   const ids = [
     await request(server, create.line, { token, json: create.json }),
     await request(server, create.line, { token, json: create.json }),
@@ -445,7 +445,7 @@ test('without an Idempotency-Key no answer is stored, and each request takes eff
   expect(await storedKeys()).toEqual([]);
 });
 
-test('requests with a method other than POST ignore their Idempotency-Key', async () => {
+test('the server ignores the Idempotency-Key of a request with a method other than POST', async () => {
   const removal = { line: `DELETE /api/v1/ideas/${targets.ideaId}/tags/${targets.assignedTagId}` };
   for (const key of ['a-key', 'a-key', 'not a key']) {
     for (const sent of [...reads.map(operation => requestOf(operation, targets)), removal]) {
@@ -468,7 +468,7 @@ test('a repeated request gets the first answer again even when the rate limit of
   expect([replay.status, isReplayed(replay), replay.text]).toEqual([201, true, first.text]);
 });
 
-test('a request whose body arrives after another request with the same Idempotency-Key was answered gets the same answer', async () => {
+test("if a request's body arrives after another request with the same Idempotency-Key was answered, this request gets the same answer", async () => {
   let first: Answer | undefined;
   const { result: replay, statements } = await logStatements(() =>
     rawRequest(server, 'POST', '/api/v1/ideas', {

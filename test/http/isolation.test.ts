@@ -54,7 +54,7 @@ const places = ['another account', 'another board of the account'];
 
 describe.each(boardOperations.filter(({ hasIdeaId }) => hasIdeaId))('the operation $method $path', operation => {
   test.each(places)(
-    'a request for an idea of %s gets exactly the answer for a missing idea, and nothing changes',
+    'a request for an idea of %s changes nothing and gets exactly the same response as a request for a missing idea',
     async place => {
       const there = elsewhere[place] as Targets;
       const before = await snapshot(server);
@@ -69,7 +69,7 @@ describe.each(boardOperations.filter(({ hasIdeaId }) => hasIdeaId))('the operati
     },
   );
 
-  test('a request for a pending idea by a token without the moderate grant gets exactly the answer for a missing idea', async () => {
+  test('a request for a pending idea by a token without the moderate grant gets exactly the same response as for a missing idea', async () => {
     const pendingId = await insertIdea(server, world, { moderationState: 'pending' });
     const writer = await issueToken(server, world, 'write');
     const before = await snapshot(server);
@@ -82,34 +82,40 @@ describe.each(boardOperations.filter(({ hasIdeaId }) => hasIdeaId))('the operati
   });
 });
 
-test.each(places)('a merge into an idea of %s gets exactly the answer of a merge into a missing idea', async place => {
-  const before = await snapshot(server);
-  const into = (target_id: number) =>
-    request(server, `POST /api/v1/ideas/${targets.ideaId}/merge`, { token, json: { target_id } });
-  const expected = comparable(await into(missing));
-  expect(expected.status).toBe(404);
-  const there = elsewhere[place] as Targets;
-  for (const id of [there.ideaId, there.mergedId]) expect(comparable(await into(id))).toEqual(expected);
-  expect(await snapshot(server)).toEqual(before);
-});
+test.each(places)(
+  'a merge into an idea of %s gets exactly the same response as a merge into a missing idea',
+  async place => {
+    const before = await snapshot(server);
+    const into = (target_id: number) =>
+      request(server, `POST /api/v1/ideas/${targets.ideaId}/merge`, { token, json: { target_id } });
+    const expected = comparable(await into(missing));
+    expect(expected.status).toBe(404);
+    const there = elsewhere[place] as Targets;
+    for (const id of [there.ideaId, there.mergedId]) expect(comparable(await into(id))).toEqual(expected);
+    expect(await snapshot(server)).toEqual(before);
+  },
+);
 
-test.each(places)('a request to add or remove a tag of %s gets exactly the answer for a missing tag', async place => {
-  const before = await snapshot(server);
-  const { tagId, assignedTagId } = elsewhere[place] as Targets;
-  const add = (tag_id: number) =>
-    request(server, `POST /api/v1/ideas/${targets.ideaId}/tags`, { token, json: { tag_id } });
-  const remove = (id: number) => request(server, `DELETE /api/v1/ideas/${targets.ideaId}/tags/${id}`, { token });
-  const added = comparable(await add(missing));
-  const removed = comparable(await remove(missing));
-  expect([added.status, removed.status]).toEqual([422, 200]);
-  for (const id of [tagId, assignedTagId]) {
-    expect(comparable(await add(id))).toEqual(added);
-    expect(comparable(await remove(id))).toEqual(removed);
-  }
-  expect(await snapshot(server)).toEqual(before);
-});
+test.each(places)(
+  'a request to add or remove a tag of %s gets exactly the same response as for a missing tag',
+  async place => {
+    const before = await snapshot(server);
+    const { tagId, assignedTagId } = elsewhere[place] as Targets;
+    const add = (tag_id: number) =>
+      request(server, `POST /api/v1/ideas/${targets.ideaId}/tags`, { token, json: { tag_id } });
+    const remove = (id: number) => request(server, `DELETE /api/v1/ideas/${targets.ideaId}/tags/${id}`, { token });
+    const added = comparable(await add(missing));
+    const removed = comparable(await remove(missing));
+    expect([added.status, removed.status]).toEqual([422, 200]);
+    for (const id of [tagId, assignedTagId]) {
+      expect(comparable(await add(id))).toEqual(added);
+      expect(comparable(await remove(id))).toEqual(removed);
+    }
+    expect(await snapshot(server)).toEqual(before);
+  },
+);
 
-test('a request for a board that the token does not grant gets exactly the answer for a missing board', async () => {
+test('a request for a board that the token does not grant gets exactly the same response as for a missing board', async () => {
   const stranger = await createWorld(server);
   for (const operation of boardOperations) {
     const ask = async (slug: string) => {
@@ -138,7 +144,7 @@ test('the list of ideas and the response for the board contain no data of anothe
   expect(tagIds.sort()).toEqual([targets.tagId, targets.assignedTagId].sort());
 });
 
-test('a token with two boards reaches the ideas of each board only with the slug of that board', async () => {
+test("a request by a token with two boards finds an idea only if the request names the idea's board", async () => {
   const both = await issueToken(server, world, { [world.boardId]: 'moderate', [sibling.boardId]: 'moderate' });
   const there = elsewhere['another board of the account'] as Targets;
   const before = await snapshot(server);
@@ -228,7 +234,7 @@ test('a token without the moderate grant gets 403 for the approval queue', async
   }
 });
 
-test('each operation works for a token with exactly the grant that the operation requires', async () => {
+test('each operation succeeds for a token with exactly the grant that the operation requires', async () => {
   for (const operation of boardOperations) {
     const fresh = await createTargets(server, world);
     const { grant, capability } = operation;

@@ -103,7 +103,7 @@ describe('the rate limits of a token', () => {
     expect(await countOf(`apitoken:read:${tokenId}`)).toBe(500);
   });
 
-  test('exactly 20 of 60 parallel writes of a token succeed if its write limit is 20, and the others write nothing', async () => {
+  test("exactly 20 of 60 parallel writes of a token succeed if the token's write limit is 20, and the other requests write nothing", async () => {
     const create = (n: number) =>
       request(server, 'POST /api/v1/ideas', { token, json: { title: `Parallel ${n}`, body: 'One of many.' } });
     const answers = await Promise.all([...Array(60).keys()].map(create));
@@ -163,7 +163,7 @@ describe('the rate limits of a token', () => {
     expect(limitHeaders(await vote())).toEqual(expected('apitoken:write', 19, 3600));
   });
 
-  test('if the clock goes back to the previous minute, the rate limit of a token does not reset', async () => {
+  test("the rate limit of a token does not reset if the server's clock is set back to the previous minute", async () => {
     clock.set('2026-03-14T09:27:00.000Z');
     await read();
     clock.set('2026-03-14T09:26:59.000Z');
@@ -201,7 +201,7 @@ describe('requests that count against the rate limit', () => {
     ['403 for a board', 'GET /api/v1/board?board=other', 403],
     ['404 for an invalid id', 'GET /api/v1/ideas/first', 404],
     ['an answer without a body', 'HEAD /api/v1/board', 200],
-  ])("a read counts against the token's rate limit even if its answer is %s", async (_, line, status) => {
+  ])("a read request counts against the token's rate limit even if the answer is %s", async (_, line, status) => {
     let answer: Answer | undefined;
     const count = await charged('apitoken:read', async () => {
       answer = await request(server, line, { token });
@@ -217,7 +217,7 @@ describe('requests that count against the rate limit', () => {
     ['413 for a large body', { json: { value: 'x'.repeat(70_000) } }, 413],
     ['422 for an invalid field', { json: { value: 'sideways' } }, 422],
   ] as [string, RequestOptions, number][])(
-    "a write counts against the token's rate limit even if its answer is %s",
+    "a write request counts against the token's rate limit even if the answer is %s",
     async (_, options, status) => {
       let answer: Answer | undefined;
       const count = await charged('apitoken:write', async () => {
@@ -257,7 +257,7 @@ describe('requests that count against the rate limit', () => {
     expect(limitHeaders(answer as Answer)).toEqual(expected('apitoken:read', 119, readReset));
   });
 
-  test("a request that gets 304 does not use up the last request that a token's rate limit allows", async () => {
+  test('after several requests that get 304, a token can still use the last request that its rate limit allows', async () => {
     const headers = { 'if-none-match': (await read()).headers.get('etag') ?? '' };
     await setCount('apitoken:read', 119);
     for (let n = 0; n < 3; n++) expect((await read(server, { headers })).status).toBe(304);
@@ -267,7 +267,7 @@ describe('requests that count against the rate limit', () => {
     expect((await read(server, { headers })).status).toBe(429);
   });
 
-  test("a repeated request under an Idempotency-Key does not count against the token's rate limit, and its rate limit headers show this", async () => {
+  test("a repeated request with an Idempotency-Key does not count against the token's rate limit, and the rate limit headers show this", async () => {
     const headers = { 'idempotency-key': 'once' };
     expect(limitHeaders(await vote(server, { headers }))).toEqual(expected('apitoken:write', 19, writeReset));
     let answer: Answer | undefined;
@@ -282,7 +282,7 @@ describe('requests that count against the rate limit', () => {
     expect((await vote(server, { headers })).status).toBe(200);
   });
 
-  test('a request to GET /api/v1/token shows both rate limits of its token, even exhausted ones, and counts against neither', async () => {
+  test("a response of GET /api/v1/token shows the token's read and write limits, even exhausted limits, and the request counts against neither limit", async () => {
     const self = () => request(server, 'GET /api/v1/token', { token });
     const state = (bucket: Bucket, remaining: number, reset: number) => ({
       limit: buckets[bucket].limit,
@@ -356,7 +356,7 @@ describe('the rate limit of an IP address', () => {
     expect(await countOf('ip:127.0.0.1')).toBe(4);
   });
 
-  test('a read or write with a valid token gets 429 if it exceeds the rate limit of its IP address', async () => {
+  test("a request with a valid token gets 429 if the request exceeds the rate limit of the client's IP address", async () => {
     for (let n = 0; n < 3; n++) expect((await read(strict)).status).toBe(200);
     expect(await countOf(`apitoken:read:${tokenId}`)).toBe(3);
     expect(await read(strict)).toMatchObject({ status: 429, key: 'rate_limited' });
@@ -377,7 +377,7 @@ describe('the rate limit of an IP address', () => {
     expect((await request(strict, 'GET /api/v1/openapi.json')).status).toBe(200);
   });
 
-  test('the server answers as many of 50 parallel requests from one IP address as its rate limit allows, and the others get 429', async () => {
+  test('if one IP address sends 50 parallel requests, exactly the requests beyond the rate limit get 429', async () => {
     const answers = await Promise.all([...Array(50)].map(() => request(strict, 'GET /nothing')));
     expect(answers.filter(({ status }) => status === 404)).toHaveLength(3);
     expect(answers.filter(({ status }) => status === 429)).toHaveLength(47);
@@ -399,7 +399,7 @@ describe('the rate limit of an IP address', () => {
     expect(await keysOfAddresses()).toEqual(['ip:127.0.0.1']);
   });
 
-  test('behind trusted proxies, the rate limit applies to the last IP address in X-Forwarded-For that is not a trusted proxy', async () => {
+  test('if a request comes through trusted proxies, the rate limit applies to the last untrusted IP address in X-Forwarded-For', async () => {
     const proxied = await startReplica({ RATE_LIMIT_IP: '1', TRUST_PROXY: '127.0.0.1,10.0.0.0/8' });
     for (const address of ['203.0.113.1', '203.0.113.2', 'made-up, 203.0.113.3, 10.0.0.7']) {
       expect((await request(proxied, 'GET /nothing', from(address))).status).toBe(404);

@@ -260,7 +260,7 @@ async function outcomeOf(...held: Condition[]) {
   return { status, key, left: idea?.key };
 }
 
-test('a request without any error gets 200 and takes effect', async () => {
+test('a request to which no error applies gets 200 and takes effect', async () => {
   expect(await outcomeOf()).toEqual({ status: 200, key: undefined, left: 'planned' });
 });
 

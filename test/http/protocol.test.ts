@@ -45,7 +45,7 @@ function sendKind([line, , kind]: (typeof everyKind)[number], headers: Record<st
 
 describe('X-Request-Id', () => {
   test.each(everyKind)(
-    "the answer to %s with status %d has the client's request id if it is valid, and otherwise a new one",
+    "the answer to %s with status %d contains the client's request id if this id is valid, and otherwise a new request id",
     async (...kind) => {
       const [, status] = kind;
       const made = await sendKind(kind);
@@ -64,12 +64,12 @@ describe('X-Request-Id', () => {
     ['a path', 'a/b'],
     ['not ASCII', 'caf\u00e9'],
     ['empty', ''],
-  ])('an invalid request id of the client (%s) is replaced by a new request id', async (_, id) => {
+  ])('the server replaces an invalid request id of the client (%s) with a new request id', async (_, id) => {
     const answer = await request(server, 'GET /api/v1/board', { token, headers: { 'x-request-id': id } });
     expect(answer.headers.get('x-request-id')).toMatch(uuid);
   });
 
-  test('a request id of 128 characters from the client is kept and logged', async () => {
+  test("the server keeps and logs a client's request id of 128 characters", async () => {
     const id = 'a'.repeat(128);
     const answer = await request(server, 'GET /api/v1/board', { token, headers: { 'x-request-id': id } });
     expect(answer.headers.get('x-request-id')).toBe(id);
@@ -219,7 +219,7 @@ describe('an invalid path', () => {
 });
 
 describe('the caching headers', () => {
-  test('only the client may cache the board, every cache may store the OpenAPI document, and no cache may store other answers', async () => {
+  test('only the client may cache the answer for the board, every cache may store the OpenAPI document, and no cache may store other answers', async () => {
     const kept: Record<string, string> = {
       'GET /api/v1/board 200': 'private, no-cache',
       'GET /api/v1/openapi.json 200': 'public, max-age=300',
@@ -288,7 +288,7 @@ describe('If-None-Match', () => {
     }
   });
 
-  test('when the answer for an idea changes, its ETag changes, and when the answer changes back, the old ETag is valid again', async () => {
+  test('if the answer for an idea changes, its ETag also changes, and if the answer changes back, the old ETag is valid again', async () => {
     const before = await currentTag();
     expect(await currentTag()).toBe(before);
     await request(server, `POST ${path()}/vote`, { token, json: { value: 'up' } });
@@ -307,7 +307,7 @@ describe('If-None-Match', () => {
     expect(theirs.headers.get('etag')).not.toBe(mine);
   });
 
-  test('requests that get 401 or 404, and writes, ignore If-None-Match', async () => {
+  test('the server ignores If-None-Match in writes and in requests that get 401 or 404', async () => {
     const headers = { 'if-none-match': '*' };
     expect((await request(server, `GET ${path()}`, { headers })).status).toBe(401);
     expect((await request(server, 'GET /api/v1/ideas/999999999', { token, headers })).status).toBe(404);
@@ -317,7 +317,7 @@ describe('If-None-Match', () => {
 });
 
 describe('a failure of the server', () => {
-  test('the answer to an internal error hides the cause, and the log has the stack trace but no request values, tokens or e-mail addresses', async () => {
+  test('the answer after an internal error hides the cause, and the log has the stack trace without request values, tokens and e-mail addresses', async () => {
     const broken = await startServerForTest();
     const there = await createWorld(broken);
     const { token: own } = await issueToken(broken, there, 'moderate');
@@ -371,7 +371,7 @@ describe('the log', () => {
     expect(server.logLines.join('')).not.toContain('secret-words');
   });
 
-  test('a token never appears in the log, even if a client sends it in the path, the query, a header or the body', async () => {
+  test('a token never appears in the log, even if a client sends this token in the path, the query, a header or the body', async () => {
     const debug = await startServerForTest({ environment: { LOG_LEVEL: 'trace' } });
     const there = await createWorld(debug);
     const { token: own } = await issueToken(debug, there, 'write');

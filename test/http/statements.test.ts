@@ -71,18 +71,18 @@ const [commentChanges, otherWrites] = [true, false].map(isWanted =>
 );
 
 describe.each(otherWrites ?? [])('the operation $method $path', operation => {
-  test('a write other than a vote runs in one transaction, with at most five SQL statements apart from authentication', async () => {
+  test('a write request other than a vote runs one transaction with at most five SQL statements, not counting the authentication', async () => {
     await expectWrite(operation, 5);
   });
 });
 
 describe.each(commentChanges ?? [])('the operation $method $path', operation => {
-  test('editing or deleting a comment, including copies of its text, runs in one transaction, with at most eight SQL statements apart from authentication', async () => {
+  test('editing or deleting a comment and the copies of its text takes one transaction with at most eight SQL statements, not counting the authentication', async () => {
     await expectWrite(operation, 8);
   });
 });
 
-test('a vote runs one SQL statement apart from authentication, without an explicit transaction', async () => {
+test('a vote runs only one SQL statement, not counting the authentication, and no explicit transaction', async () => {
   const line = `POST /api/v1/ideas/${targets.ideaId}/vote`;
   for (const value of ['up', 'up', 'down', 'none']) {
     const log = await statementsOf(line, { value });
@@ -92,7 +92,7 @@ test('a vote runs one SQL statement apart from authentication, without an explic
 });
 
 describe.each(posts)('$method $path with an Idempotency-Key', operation => {
-  test('an answer is stored for its Idempotency-Key in the same transaction as the change that the request makes', async () => {
+  test("the server stores the answer for an Idempotency-Key in the same transaction as the request's change", async () => {
     const { line, json } = requestOf(operation, await createTargets(server, world));
     const headers = { 'idempotency-key': `statements-${operation.id}` };
     const plain = operation.id === 'voteIdea' ? 1 : 5;
@@ -112,7 +112,7 @@ describe.each(posts)('$method $path with an Idempotency-Key', operation => {
 describe.each(reads.filter(({ id }) => id !== 'findSimilarIdeas'))('the operation $method $path', operation => {
   const most = operation.id === 'listIdeas' ? 1 : 2;
 
-  test(`a read runs at most ${most} SQL statements apart from authentication, without a transaction`, async () => {
+  test(`a read request runs at most ${most} SQL statements, not counting the authentication, and no transaction`, async () => {
     const { line } = requestOf(operation, targets);
     const queries =
       operation.id === 'listIdeas' ? ['', '?q=idea', '?sort=top&page=2', '?moderation_state=pending'] : [''];

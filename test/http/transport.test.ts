@@ -47,7 +47,7 @@ const unfinished: [string, string][] = [
 
 describe('slow requests', () => {
   test.each(unfinished)(
-    'an unfinished request gets an error before the end of the request timeout, and the server closes the connection: %s',
+    'the server answers an incomplete request with an error and closes the connection: %s',
     async (_, text) => {
       const server = await start({ REQUEST_TIMEOUT_MS: '300' });
       const answer = await exchangeRaw(server, text);
@@ -70,7 +70,7 @@ describe('slow requests', () => {
     await expect.poll(() => requestLines(server)).toMatchObject([{ method: 'POST', path: '/api/v1/mcp', status: 408 }]);
   });
 
-  test('if a request is answered before its body has arrived, the connection is closed without a second answer', async () => {
+  test('if the server answers a request before the whole body has arrived, the server closes the connection without a second answer', async () => {
     const server = await start({ REQUEST_TIMEOUT_MS: '300' });
     const connection = await openConnection(server);
     await connection.send(`POST /api/v1/ideas HTTP/1.1\r\n${json}Content-Length: 100\r\n\r\n{`);
@@ -79,7 +79,7 @@ describe('slow requests', () => {
     expect(readRaw(received).status).toBe(401);
   });
 
-  test('the request timeout does not close an idle connection whose last request was answered', async () => {
+  test('the request timeout does not close an idle connection after its last request was answered', async () => {
     const server = await start({ REQUEST_TIMEOUT_MS: '300' });
     const { send, closed } = await openConnection(server);
     await send('GET /health HTTP/1.1\r\nHost: x\r\n\r\n');
@@ -170,7 +170,7 @@ describe('aborted requests', () => {
     },
   );
 
-  test('a request that the client aborts writes one line to the log, with the status 499', async () => {
+  test('the server logs one line with the status 499 for a request that the client aborts', async () => {
     const server = await start();
     const { send, socket } = await openConnection(server);
     await send(`POST /api/v1/mcp HTTP/1.1\r\n${json}X-Request-Id: left-1\r\nContent-Length: 100\r\n\r\n{`);
@@ -237,7 +237,7 @@ describe('invalid HTTP', () => {
     },
   );
 
-  test('a client never receives the refusal of an invalid HTTP request as the answer to its previous request', async () => {
+  test('a client never gets the error for an invalid HTTP request as the answer to the previous request on the connection', async () => {
     const server = await start();
     const { send, closed } = await openConnection(server);
     await send('GET /health HTTP/1.1\r\nHost: x\r\n\r\nbroken');
@@ -246,7 +246,7 @@ describe('invalid HTTP', () => {
     expect((await closed).match(/^HTTP\/1\.1 \d+/)?.[0] ?? 'HTTP/1.1 200').toBe('HTTP/1.1 200');
   });
 
-  test('a connection without a request is closed after the request timeout and gets no answer', async () => {
+  test('if a client sends no request on a connection, the server closes the connection after the request timeout without an answer', async () => {
     const server = await start({ REQUEST_TIMEOUT_MS: '200' });
     const { closed } = await openConnection(server);
     expect(await closed).toBe('');

@@ -76,7 +76,7 @@ describe.each(windows)('the $name window', ({ opens, closes, tooEarly, tooLate, 
     for (const [who, token] of Object.entries(tokens)) expect([who, (await act(token)).status]).toEqual([who, success]);
   }
 
-  test('a new idea or vote is refused until the opening time of the submission or voting window, even with a token of the owner', async () => {
+  test("a new idea or vote is refused before the opening time of the submission or voting window, even with an owner's token", async () => {
     await setWindow(opens, opening);
     clock.set(justBefore(opening));
     await refusesEveryone(tooEarly);
@@ -84,7 +84,7 @@ describe.each(windows)('the $name window', ({ opens, closes, tooEarly, tooLate, 
     await admitsEveryone();
   });
 
-  test('a new idea or vote is refused from the closing time of the submission or voting window on, even with a token of the owner', async () => {
+  test("a new idea or vote is refused at and after the closing time of the submission or voting window, even with an owner's token", async () => {
     await setWindow(closes, closing);
     clock.set(justBefore(closing));
     await admitsEveryone();
@@ -109,7 +109,7 @@ describe.each(windows)('the $name window', ({ opens, closes, tooEarly, tooLate, 
     }
   });
 
-  test("a change or removal of a window's opening or closing time takes effect at the next request", async () => {
+  test('a change or removal of an opening or closing time of the submission or voting window takes effect at the next request', async () => {
     const token = tokens['the owner, with write'];
     await setWindow(opens, closing);
     expect((await act(token)).key).toBe(tooEarly);
@@ -217,7 +217,7 @@ describe.each(contentWrites)('the operation $method $path on a frozen board', op
   });
 });
 
-test('a frozen board refuses a vote, a status change, an unmerge and a tag removal even if they would change nothing', async () => {
+test('a frozen board refuses even a vote, a status change, an unmerge or a tag removal that would change nothing', async () => {
   const token = tokens['the owner, with moderate'];
   await vote(token, 'up');
   await server.sql('update boards set is_frozen = true where id = $1', [world.boardId]);

@@ -71,7 +71,7 @@ describe('the clean-up of expired rows', () => {
     api_tokens: 'an expired token stays in the list, and its votes still count',
   };
 
-  test('the clean-up of expired rows covers every table with a column expires_at, except the listed exceptions', async () => {
+  test('the clean-up of expired rows covers every table with a column expires_at, except the exceptions listed in this test file', async () => {
     const tables = await db.sql<{ table_name: string }>(
       `select table_name from information_schema.columns
       where table_schema = 'public' and column_name = 'expires_at' order by 1`,
@@ -90,7 +90,7 @@ describe('the clean-up of expired rows', () => {
     },
   );
 
-  test('the hourly clean-up removes the network of a token that nobody has used for 30 days, and keeps other networks', async () => {
+  test("the hourly clean-up deletes the stored network of a token's last use if the token was not used for 30 days", async () => {
     const use = `update api_tokens set last_used_network = '203.0.113.0/24', last_used_at = now() - $1::interval`;
     const networks = () => db.sql<{ network: string | null }>('select last_used_network as network from api_tokens');
     await db.sql(use, ['29 days 23 hours']);

@@ -67,7 +67,7 @@ describe('a refused MCP request', () => {
     expect((await request(server, 'GET /api/v1/board')).headers.get('www-authenticate')).toBeNull();
   });
 
-  test('an MCP request with a revoked token and a tool call without the needed grant are in the audit log', async () => {
+  test('the audit log has an entry for an MCP request with a revoked token and for a tool call without the required grant', async () => {
     const { token } = await issueToken(server, world, 'read');
     const told = server.auditLines.length;
     const headers = { 'x-request-id': 'a-call' };
@@ -81,7 +81,7 @@ describe('a refused MCP request', () => {
     ]);
   });
 
-  test('if the plan does not include the Agent API, the result of a tool call is the error agent_api_unavailable', async () => {
+  test("if the account's plan does not include the Agent API, a tool call returns the error agent_api_unavailable", async () => {
     const other = await createWorld(server);
     const { token } = await issueToken(server, other, 'write');
     await server.sql(`update accounts set plan = 'starter' where id = $1`, [other.accountId]);
@@ -168,7 +168,7 @@ describe('an invalid MCP message', () => {
     expect(await countsOf(id)).toEqual({});
   });
 
-  test('an array of tool calls is refused, and no call of the array runs', async () => {
+  test('the server refuses an MCP request with an array of tool calls and runs none of these calls', async () => {
     const { token } = await newToken();
     const vote = {
       jsonrpc: '2.0',
@@ -223,7 +223,7 @@ describe('the rate limits of a token', () => {
     );
   });
 
-  test('a tool call over the write limit of its token gets 429 with Retry-After, and tools/list and whoami still work', async () => {
+  test("a tool call that exceeds its token's write limit gets 429 with Retry-After, but tools/list and whoami still work", async () => {
     const { token, id } = await newToken();
     const call = () => callTool(server, { token, name: 'create_idea', args: { title: 'One more', body: 'B' } });
     for (let n = 0; n < 5; n++) expect((await call()).status).toBe(200);
@@ -244,7 +244,7 @@ describe('the rate limits of a token', () => {
     expect(await server.sql(`select from ideas where title = 'One more'`)).toHaveLength(5);
   });
 
-  test('a tool call that only reads counts against the read limit of its token even if it has the idempotency key of an earlier write', async () => {
+  test("a read-only tool call counts against its token's read limit even if the call repeats the idempotency key of an earlier write", async () => {
     const { token } = await newToken();
     const meta = { 'idea-board/idempotency-key': 'of-a-write' };
     await callTool(server, { token, name: 'create_idea', args: { title: 'Under a key', body: 'B' }, meta });
@@ -253,7 +253,7 @@ describe('the rate limits of a token', () => {
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(10);
   });
 
-  test('a refused tool call and a tool call with invalid arguments count against the rate limits of their token', async () => {
+  test('tool calls that are refused or have invalid arguments count against the rate limits of their token', async () => {
     const { token, id } = await newToken();
     await callTool(server, { token, name: 'set_idea_status', args: { id: ideaId, status: 'planned' } });
     await callTool(server, { token, name: 'vote_idea', args: {} });
@@ -336,7 +336,7 @@ describe('a failure of the server or the database', () => {
     expect(await ofAddress()).toEqual([{ ...before, count: Number(before?.count) + 1 }]);
   });
 
-  test('the answer to a tool call with an internal error reveals no details, and the log contains the details', async () => {
+  test('the answer to a tool call with an internal error reveals no details of the error, and the log contains these details', async () => {
     const { token } = await newToken();
     await server.sql('alter table idea_tags rename to gone');
     onTestFinished(async () => {

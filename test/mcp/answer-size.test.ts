@@ -141,7 +141,7 @@ async function call(name: string, args: Record<string, unknown>) {
   return { isError: body.result.isError === true, size, result: body.result.structuredContent, content };
 }
 
-test('the API returns titles and bodies without control characters that take six characters in JSON', async () => {
+test('the API removes from titles and bodies the control characters that JSON writes with six characters', async () => {
   for (let code = 1; code < 0xa0; code++) {
     const text = `a${String.fromCodePoint(code)}b`;
     const { id, title, body } = await rest('POST /api/v1/ideas', { title: text, body: text });
@@ -191,7 +191,7 @@ const calls: Record<string, [least: number, args: () => Record<string, unknown>]
 };
 
 describe('the answer of a tool', () => {
-  test('the tests of answer sizes call every MCP tool', () => {
+  test('every MCP tool has a test of the size of its answer', () => {
     expect(Object.keys(calls).sort()).toEqual(tools.map(({ id }) => id).sort());
   });
 
@@ -224,7 +224,7 @@ describe('the answer of a tool', () => {
     ['board_not_granted', 'get_board', () => ({ board: 'none' })],
     ['too_many_tags', 'add_idea_tag', () => ({ id: ideaIds[8], tag_id: tagIds.at(-1) })],
   ])(
-    'the refusal of an MCP tool call with the error %s has at most 100,000 characters, even with the largest data',
+    'the error %s of an MCP tool call has at most 100,000 characters, even if the error lists as much data as possible',
     async (key, name, args) => {
       const { body } = await callTool(server, { token, name, args: { board: slug, ...args() } });
       const { isError, content } = body.result as { isError: boolean; content: { text: string }[] };

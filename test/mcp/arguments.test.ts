@@ -21,7 +21,7 @@ const formsOf = ({ data }: { data: Listed[] }) =>
   data.map(({ title, body, body_truncated }) => [title, body.length, body_truncated]).sort();
 
 test.each(forms)(
-  'the MCP tool list_ideas returns excerpts of bodies by default, and whole bodies with body=full: %s form of the call',
+  'the MCP tool list_ideas returns shortened bodies by default, and whole bodies with body=full (form of the tool call: %s)',
   async form => {
     const excerpts = [
       ['Long', 300, true],
@@ -54,7 +54,7 @@ test('the MCP tool list_ideas refuses an invalid value of its argument body', as
   }
 });
 
-test('the MCP tools that tag, merge and unmerge ideas accept each id as a string of digits', async () => {
+test('the MCP tools for tagging, merging and unmerging ideas accept each id also as a string of digits', async () => {
   const tagId = await createTag(server, world.accountId, world.boardId);
   const [sourceId, targetId] = [await insertIdea(server, world), await insertIdea(server, world)];
   const texts = { id: String(sourceId), tag_id: String(tagId), target_id: String(targetId) };

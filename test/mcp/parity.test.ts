@@ -47,7 +47,7 @@ const numbered = cases.map((one, n) => ({ ...one, n, tool: one.operation.metadat
 
 describe('requests and tool calls', () => {
   test.each(numbered)(
-    'the MCP tool $tool $name and gives the same answer as the HTTP request',
+    'the MCP tool $tool $name and gives the same answer as the matching HTTP request',
     async ({ n, ...one }) => {
       const scene = sceneOf(n);
       // The cases alternate between the four forms of a tool call.
@@ -67,7 +67,7 @@ describe('requests and tool calls', () => {
   );
 
   test.each(faults)(
-    'if $what, HTTP requests and tool calls of every affected operation get the error $key',
+    'if $what, HTTP requests and tool calls for every affected operation get the error $key',
     async fault => {
       const { key, breaks, concerns } = fault;
       const concerned = unchanging.filter(({ one }) => concerns(one.operation));
@@ -113,7 +113,7 @@ describe.each<[key: 'malformed_json' | 'unsupported_media_type' | 'payload_too_l
   ['unsupported_media_type', { raw: '{}', headers: { 'content-type': 'text/plain' } }],
   ['payload_too_large', { json: { body: 'x'.repeat(65_536) } }],
 ])('an HTTP request with the error %s', (key, sent) => {
-  test('for an unreadable body, a REST request counts against the rate limit of its token and an MCP message does not', async () => {
+  test('a REST request with an unreadable body counts against the rate limit of its token, but an MCP request with such a body does not', async () => {
     const declaring = unchanging.filter(({ one }) => keysOf(one.operation).includes(key));
     expect(declaring.length).toBeGreaterThan(7);
     const before = [await chargedOf(rest, declaring), await chargedOf(mcp, declaring)];

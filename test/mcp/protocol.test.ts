@@ -124,7 +124,7 @@ describe('the MCP protocol versions of 2025', () => {
     expect(await charged()).toBe(before);
   });
 
-  test('the server offers 2025-11-25 in a handshake with an unknown MCP protocol version, and refuses a header with an unknown version', async () => {
+  test('the server answers an initialize request for an unknown MCP protocol version with 2025-11-25, and refuses a header with an unknown version', async () => {
     const hello = { protocolVersion: '2020-01-01', capabilities: {}, clientInfo: { name: 'a', version: '1' } };
     const answer = await send(server, legacy('initialize', hello));
     expect(answer.body.result.protocolVersion).toBe('2025-11-25');
@@ -137,7 +137,7 @@ describe('the MCP protocol versions of 2025', () => {
     expect(called).toMatchObject({ status: 400, key: 'invalid_message' });
   });
 
-  test('the MCP protocol versions before 2026 that the server supports equal the list of the SDK', () => {
+  test('the server supports exactly the MCP protocol versions before 2026 that the MCP SDK supports', () => {
     expect(legacyVersions).toEqual(SUPPORTED_PROTOCOL_VERSIONS);
   });
 
@@ -200,7 +200,7 @@ describe('the MCP protocol version of 2026', () => {
     });
   });
 
-  test('the answer to subscriptions/listen ends at once, because the server has no notifications to send', async () => {
+  test('the response to subscriptions/listen ends immediately, because the server never sends MCP notifications', async () => {
     const answer = await send(server, modern('subscriptions/listen', { notifications: { toolsListChanged: true } }));
     expect(answer.status).toBe(200);
     const messages = answer.text.split('\n').filter(line => line.startsWith('data: '));
@@ -228,7 +228,7 @@ describe('the list of the tools', () => {
     expect((await send(server, legacy('tools/list', { cursor: 'x' }))).body.error.code).toBe(-32_602);
   });
 
-  test('the list of MCP tools stays below a maximum size, both in bytes and in language model tokens', async () => {
+  test('the list of MCP tools does not exceed a maximum number of bytes and a maximum number of language model tokens', async () => {
     // Each tool beyond the first 13 tools may add 1,200 bytes and 165 language model tokens. One such token has about
     // four characters.
     const added = Math.max(0, tools.length - 13);
@@ -325,7 +325,7 @@ describe('the list of the tools', () => {
 });
 
 describe('a tool call', () => {
-  test('an unusually written tool call gets the same answer as an ordinary one, with MCP protocol versions of 2025 and of 2026', async () => {
+  test('a tool call in an unusual but valid notation gets the same answer as a usual one, in the MCP protocols of 2025 and 2026', async () => {
     for (const name of ['get_idea', 'get_board', 'list_ideas', 'whoami']) {
       for (const args of [name === 'get_idea' ? { id: ideaId } : {}, { nonsense: true }]) {
         for (const era of ['modern', 'legacy'] as const) {
@@ -341,7 +341,7 @@ describe('a tool call', () => {
   });
 
   test.each([undefined, 'application/json', 'text/event-stream', '*/*', 'text/html'])(
-    'an MCP request with the Accept header %s gets JSON',
+    'an MCP request with the Accept header %s gets a JSON response',
     async accept => {
       const response = await fetch(`${server.baseUrl}/api/v1/mcp`, {
         method: 'POST',
@@ -413,7 +413,7 @@ describe('a tool call', () => {
       expect(await issuesOf('get_idea', { id })).toBe('not_found');
   });
 
-  test('a tool call with a token of several boards can name its board in an argument', async () => {
+  test('a tool call by a token with several boards can name the board in an argument', async () => {
     const { id, slug } = await createBoard(server, world.accountId);
     const { token: ofBoth } = await issueToken(server, world, { [world.boardId]: 'write', [id]: 'read' });
     const call = async (name: string, args: object) =>
@@ -426,7 +426,7 @@ describe('a tool call', () => {
     );
   });
 
-  test('a tool call that repeats a REST request under the same idempotency key gets the answer to the REST request', async () => {
+  test('a tool call gets the answer to an earlier REST request with the same idempotency key and the same content', async () => {
     const meta = { 'idea-board/idempotency-key': 'a-key-of-both' };
     const json = { title: 'Once', body: 'And not twice.' };
     const headers = { 'idempotency-key': 'a-key-of-both' };

@@ -57,7 +57,7 @@ for (const name of ['merge_ideas', 'unmerge_idea']) {
 }
 
 describe('the text of users in the results of tools', () => {
-  test('the result of each MCP tool names its fields with text by users, once for programs and once for language models', async () => {
+  test('the result of each MCP tool names its fields with user-written text twice: in metadata for programs and in a note for language models', async () => {
     const ofTargets = await createWorld(server);
     const targets = await createTargets(server, ofTargets);
     const { token } = await issueToken(server, ofTargets, 'moderate');
@@ -76,7 +76,7 @@ describe('the text of users in the results of tools', () => {
 });
 
 describe('the rest of a rate limit', () => {
-  test('the result of an MCP tool says how many reads are left only when less than a tenth of the rate limit is left', async () => {
+  test('the result of an MCP tool shows the number of remaining reads only if less than a tenth of the read limit remains', async () => {
     const { token } = await issueToken(server, world, 'read');
     const results: Result[] = [];
     for (let n = 0; n < 20; n++) {
@@ -98,7 +98,7 @@ describe('the rest of a rate limit', () => {
     expect(results[17]?._meta?.['idea-board/rate-limit']).toBeUndefined();
   });
 
-  test('the error of a tool call also says how many writes are left if less than a tenth of the write limit is left', async () => {
+  test('the error of a tool call also shows the number of remaining writes if less than a tenth of the write limit remains', async () => {
     const { token, id } = await issueToken(server, world, 'write');
     await server.sql(
       `insert into rate_limits values ('apitoken:write:${id}', '2026-03-14T09:00Z', '2026-03-14T10:00Z', 27)`,
@@ -119,7 +119,7 @@ describe('the rest of a rate limit', () => {
   });
 });
 
-test('a call of an unknown tool gets the most similar names among the tools that the token can use', async () => {
+test('the error for a call of an unknown tool suggests the most similar names among the tools that the token can use', async () => {
   const messageTo = async (token: string, name: string) => {
     const message = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: {} } };
     return (await send(server, { token, message })).body.error.message;

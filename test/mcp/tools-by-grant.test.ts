@@ -49,7 +49,7 @@ describe('the list of tools', () => {
     for (const era of ['legacy', 'modern']) expect(await listed(token, { era })).toEqual([...names].sort());
   });
 
-  test('a read token with the capability manage_webhooks also sees the MCP tools for webhooks, unless its issuer is blocked or not an admin', async () => {
+  test('a token with the capability manage_webhooks also sees the MCP tools for webhooks, unless its issuer is blocked or not an admin', async () => {
     const issuerId = await createMember(server, world.accountId, 'admin');
     const { token } = await issueToken(server, world, 'read', { issuerId, capabilities: ['manage_webhooks'] });
     const managing = tools.filter(({ metadata }) => metadata.auth === 'board' && metadata.capability);
@@ -63,13 +63,13 @@ describe('the list of tools', () => {
     expect(await listed(token)).toEqual([...reading].sort());
   });
 
-  test('a token with different grants on two boards sees the MCP tools of both grants', async () => {
+  test('a token with different grants on two boards sees the MCP tools for each of the two grants', async () => {
     const { id } = await createBoard(server, world.accountId);
     const { token } = await issueToken(server, world, { [world.boardId]: 'read', [id]: 'write' });
     expect(await listed(token)).toEqual([...reading, ...writing].sort());
   });
 
-  test('after the grant of a token is lowered to read, its next list of MCP tools has only the tools that read', async () => {
+  test("after the grant of a token is lowered to read, the token's next list of MCP tools contains only tools that read", async () => {
     const { token, id } = await issueToken(server, world, 'moderate', { capabilities: [] });
     expect(await listed(token)).toContain('merge_ideas');
     await server.sql(`update api_token_boards set level = 'read' where token_id = $1`, [id]);
@@ -156,7 +156,7 @@ describe('a read-only connection', () => {
   });
 
   test.each(['?readonly=yes', '?readonly', '?readonly=true&readonly=true', '?readOnly=true'])(
-    'an MCP request with the query %s is refused and runs nothing',
+    'an MCP request with the query %s is refused, and its tool call does not run',
     async query => {
       const { token } = await issueToken(server, world, 'write');
       const params = { name: 'vote_idea', arguments: { id: ideaId, value: 'up' } };

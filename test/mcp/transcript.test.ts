@@ -58,7 +58,7 @@ function withoutChance(transcript: string[]): string {
     .replace(/:\d+(?=[/,}\]])/g, ':<n>');
 }
 
-test('an agent that sees only the list of MCP tools and the results of its calls can merge a duplicate idea without an error', async () => {
+test('an agent with no knowledge except the list of MCP tools and their results can merge a duplicate idea without an error', async () => {
   const { call, transcript, close } = await openSession();
   const turns = [await call('whoami')];
   const boards = turns[0]?.fields.boards as { slug: string; grant: string }[];
@@ -78,7 +78,7 @@ test('an agent that sees only the list of MCP tools and the results of its calls
   await close();
 });
 
-test('the refusal of a missing board, an unknown status or an unknown tag lists the valid ones, so that an agent can choose one', async () => {
+test('the error for a missing board, an unknown status or an unknown tag lists the valid values, so that an agent can choose one', async () => {
   const { call, close } = await openSession();
   const errorOf = ({ fields }: Turn) => fields.error as { key: string; details: Fields; issues: { known: string[] }[] };
   const unnamed = errorOf(await call('list_ideas', { q: 'dark' }));

@@ -57,7 +57,7 @@ describe.runIf(findChromium())('the OAuth pages in a browser', () => {
     return transport;
   }
 
-  test('a person can connect or refuse an OAuth client in a browser, and a connected client can call tools until its token is revoked', async () => {
+  test('a person can connect or refuse an OAuth client in a browser, and a connected client can call MCP tools until its token is revoked', async () => {
     if (!browser) throw new Error('There is no browser');
     const [narrow, wide] = screens;
     const { page, complaints, close } = await openPage(browser, narrow ?? { width: 390, colorScheme: 'light' });

@@ -54,7 +54,7 @@ describe('an OAuth client that registers', () => {
     expect((await request(server, `GET /oauth/register/${body.client_id}`, { token: 'ibg_x' })).status).toBe(401);
   });
 
-  test('the registration of an OAuth client drops the grant types, response types and scopes that this server does not support', async () => {
+  test('the server registers an OAuth client without the requested grant types, response types and scopes that the server does not support', async () => {
     const { status, body } = await register(server, {
       grant_types: ['authorization_code', 'refresh_token', 'urn:ietf:params:oauth:grant-type:device_code'],
       response_types: ['code', 'code id_token'],
@@ -147,7 +147,7 @@ describe('an OAuth client that registers', () => {
   });
 });
 
-test('a network that exceeds the rate limit for registrations of OAuth clients does not affect other networks', async () => {
+test('if one network exceeds the rate limit for OAuth client registrations, other networks can still register OAuth clients', async () => {
   const own = await startServerForTest({
     on: server,
     // Uses a clock that does not advance, so that the rate limit window of an hour does not end during the test.
@@ -190,7 +190,7 @@ describe('an OAuth client with a metadata document', () => {
     return [status, /<code>([^<]*)/.exec(html)?.[1]?.split(':')[0]];
   };
 
-  test("an OAuth client whose client id is the URL of its metadata document needs no registration, and the consent page names the URL's host", async () => {
+  test("if an OAuth client's id is the URL of its metadata document, the client needs no registration, and the consent page names the URL's host", async () => {
     const clientId = `${documents.url}/client.json`;
     documents.serve(documentOf(clientId));
     const program = new Program(server, clientId);
@@ -292,7 +292,7 @@ describe('an OAuth client with a metadata document', () => {
     expect(inside.received).toEqual([]);
   });
 
-  test('requests that make the server fetch the metadata document of an OAuth client have a rate limit', async () => {
+  test('a rate limit applies to requests that make the server fetch the metadata document of an OAuth client', async () => {
     const own = await startServerForTest({
       on: server,
       environment: {

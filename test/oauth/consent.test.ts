@@ -77,7 +77,7 @@ describe('consent', () => {
     );
   });
 
-  test("the consent page names the OAuth client and its redirect URI's host, and the form can redirect only to that host or this server", async () => {
+  test("the consent page shows the OAuth client's name and redirect host, and its form can lead only to that host or this server", async () => {
     const page = await visitor.get(await program.ask(visitor));
     expect(page.status).toBe(200);
     for (const text of ['A program', '127.0.0.1:33418', 'a program on your own computer', 'Web app'])
@@ -96,7 +96,7 @@ describe('consent', () => {
     ['cursor://anysphere.example/cb', 'cursor:', 'cursor:', 'a program on your own device opens'],
     ["https://a;script-src'x'.example/cb", 'https:', 'a;script-src', ''],
   ])(
-    "the consent page for the redirect URI %s names the URI's host or scheme, and may send forms only to this server and %s",
+    "the consent page for the redirect URI %s shows this URI's host or scheme, and can send its form only to this server and %s",
     async (uri, source, host, words) => {
       const own = await Program.register(server, { redirect_uris: [uri] });
       const page = await visitor.get(await own.ask(visitor, { redirect_uri: uri }));
@@ -151,7 +151,7 @@ describe('consent', () => {
     await finish(visitor, await visitor.submit(page, page, fields));
   });
 
-  test('a consent form that is sent several times in parallel creates one token, and the consent page then answers 404', async () => {
+  test('a consent form that is sent several times in parallel creates only one token, and afterwards the consent page answers 404', async () => {
     const page = await program.ask(visitor);
     const before = (await tokensOf(world.accountId)).length;
     const { html } = await visitor.get(page);
@@ -163,7 +163,7 @@ describe('consent', () => {
     expect((await visitor.get(page)).status).toBe(404);
   });
 
-  test('if a browser follows the redirect after the consent several times in parallel, only one authorization code is issued', async () => {
+  test('the server issues only one authorization code even if a browser follows the redirect after a consent several times in parallel', async () => {
     const page = await program.ask(visitor);
     const fields = { ...levelFields({ [world.boardId]: 'read' }), decision: 'connect' };
     const { location } = await visitor.submit(page, page, fields);
@@ -185,7 +185,7 @@ describe('consent', () => {
     expect(answers.find(({ status }) => status === 400)?.html).toContain('The program cannot be connected');
   });
 
-  test('a second consent for one OAuth client does not end the grant of the first, because two machines may use the same client', async () => {
+  test('a second consent for an OAuth client leaves the tokens of the first consent valid, because two machines may use the same client', async () => {
     const first = await program.connect(visitor, { [world.boardId]: 'read' });
     const second = await program.connect(visitor, { [world.boardId]: 'write' });
     expect([
@@ -194,7 +194,7 @@ describe('consent', () => {
     ]).toEqual([200, 200]);
   });
 
-  test('each OAuth authorization request asks for consent, even after an earlier consent', async () => {
+  test('the server asks for consent at each OAuth authorization request, even after an earlier consent', async () => {
     await program.connect(visitor, { [world.boardId]: 'read' });
     expect((await visitor.get(await program.ask(visitor))).status).toBe(200);
     const silent = await visitor.get(program.authorizationPath({ prompt: 'none' }));
@@ -214,7 +214,7 @@ describe('the person who consents', () => {
     expect((await fresh.get(page)).status).toBe(200);
   });
 
-  test('a person with two-factor sign-in sees the consent page only after the password and a code', async () => {
+  test('a person with two-factor sign-in sees the consent page only after entering the password and a code', async () => {
     const person = await givePassword(server, await createMember(server, world.accountId, 'admin'));
     const first = new Visitor(server);
     await first.signIn(person.email, person.password);
@@ -260,7 +260,7 @@ describe('the person who consents', () => {
     expect(await server.sql('select from api_tokens where issuer_id = $1', [userId])).toEqual([]);
   });
 
-  test("if the account's plan does not include the Agent API, a person cannot open the consent page or consent", async () => {
+  test("if the account's plan does not include the Agent API, a person can neither open the consent page nor consent", async () => {
     const poor = await createWorld(server);
     const owner = await signedIn(server, poor.ownerId);
     const page = await program.ask(owner);
@@ -272,7 +272,7 @@ describe('the person who consents', () => {
     expect(await tokensOf(poor.accountId)).toEqual([]);
   });
 
-  test('the consent page lets a person choose between all accounts in which they are an owner or admin', async () => {
+  test('the consent page offers a person all accounts in which this person is an owner or admin', async () => {
     const other = await createWorld(server);
     const userId = await createMember(server, world.accountId, 'member');
     const add = `insert into memberships (account_id, user_id, role) values ($1, $2, 'admin')`;

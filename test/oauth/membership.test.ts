@@ -94,7 +94,7 @@ test.each<[string, (one: Connected) => Promise<unknown>, string | undefined]>([
     },
     undefined,
   ],
-])('if %s, the OAuth client of the member gets 401 and cannot refresh its token', async (_, leave, event) => {
+])("if %s, the member's OAuth client gets 401 and cannot refresh its token", async (_, leave, event) => {
   const other = await connectAdmin();
   const one = await connectAdmin();
   server.auditLines.length = 0;
@@ -116,7 +116,7 @@ test('the OAuth client of a member who leaves the account gets 401 and cannot re
   expect(await stateOf(one.tokenId)).toBe('revoked');
 });
 
-test('the OAuth client of a blocked or removed user stays disconnected after the user is unblocked or becomes a member again', async () => {
+test("a blocked or removed user's OAuth client stays disconnected even after the user is unblocked or becomes a member again", async () => {
   const [blocked, removed] = [await connectAdmin(), await connectAdmin()];
   const [of, back] = [await emailOf(server, blocked.userId), await emailOf(server, removed.userId)];
   await cli.json('user', 'block', '--account', slug, '--user', of);
@@ -126,7 +126,7 @@ test('the OAuth client of a blocked or removed user stays disconnected after the
   for (const one of [blocked, removed]) expect(await outcomesOf(one)).toEqual([401, 'invalid_grant']);
 });
 
-test('the OAuth client of an admin whose role is changed to member stays connected but cannot moderate', async () => {
+test("after an admin's role is changed to member, the admin's OAuth client stays connected but cannot moderate", async () => {
   const one = await connectAdmin();
   const id = await insertIdea(server, world);
   await cli.json(
@@ -170,7 +170,7 @@ async function administerAtOnceWith(
   return refreshed?.status === 'fulfilled' ? refreshed.value : refreshed?.reason;
 }
 
-test('a person whom another transaction is removing from the account cannot consent to an OAuth client, and no token is created', async () => {
+test('while another transaction removes a person from the account, this person cannot consent to an OAuth client, and no token is created', async () => {
   const userId = await createMember(server, world.accountId, 'admin');
   const visitor = await signedIn(server, userId);
   const page = await program.ask(visitor);
@@ -184,7 +184,7 @@ test('a person whom another transaction is removing from the account cannot cons
   expect(await server.sql('select from api_tokens where issuer_id = $1', [userId])).toEqual([]);
 });
 
-test('if a member is removed after a consent, the OAuth client gets neither a new authorization code nor tokens for an existing one', async () => {
+test('if a member is removed after a consent, the OAuth client gets no new authorization code and cannot exchange an existing code for tokens', async () => {
   for (const isCodeMade of [false, true]) {
     const userId = await createMember(server, world.accountId, 'admin');
     const visitor = await signedIn(server, userId);
@@ -205,7 +205,7 @@ test('if a member is removed after a consent, the OAuth client gets neither a ne
   }
 });
 
-test('the removal of a member revokes their API tokens in the account, unless the option keepsTokens is set', async () => {
+test("the removal of a member also revokes the member's API tokens in the account, unless the option keepsTokens is set", async () => {
   const other = await createWorld(server);
   for (const keepsTokens of [false, true]) {
     const userId = await createMember(server, world.accountId, 'admin');

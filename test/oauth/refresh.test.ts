@@ -101,7 +101,7 @@ test('a token refresh issues a new refresh token and extends the OAuth grant', a
   expect(kept).toEqual({ days: 30 });
 });
 
-test('a refresh token works again within 60 seconds if no later token was used, and its use after 60 seconds ends the OAuth grant', async () => {
+test('a used refresh token works again for 60 seconds unless a later token was used, and afterwards another use ends the OAuth grant', async () => {
   const clock = testClock();
   const own = await startServerForTest({
     on: server,
@@ -132,7 +132,7 @@ test('a refresh token works again within 60 seconds if no later token was used, 
   await expectEnded(tokenId, siblings);
 });
 
-test('if a refresh token is used three times before its new refresh tokens are used, the tokens of all three answers stay valid', async () => {
+test('if an OAuth client uses one refresh token three times and no newer token in between, the tokens of all three answers stay valid', async () => {
   const tokens = await connectProgram();
   const siblings = [
     await refreshed(tokens.refresh_token),
@@ -147,7 +147,7 @@ test('if a refresh token is used three times before its new refresh tokens are u
   expect(endOf(await tokenIdOf(tokens))).toBeUndefined();
 });
 
-test('if a refresh token is used again after a token that replaced it was used, the OAuth grant ends', async () => {
+test('the OAuth grant ends if a used refresh token is used again after its replacement was used', async () => {
   const tokens = await connectProgram();
   const tokenId = await tokenIdOf(tokens);
   const [one, other] = [await refreshed(tokens.refresh_token), await refreshed(tokens.refresh_token)];
@@ -156,7 +156,7 @@ test('if a refresh token is used again after a token that replaced it was used, 
   await expectEnded(tokenId, [one, other, child]);
 });
 
-test('if a refresh token is used again after several later refreshes, the OAuth grant ends', async () => {
+test('the OAuth grant ends if the client uses an old refresh token again after several later refreshes', async () => {
   const first = await connectProgram();
   const tokenId = await tokenIdOf(first);
   const second = await refreshed(first.refresh_token);
@@ -166,7 +166,7 @@ test('if a refresh token is used again after several later refreshes, the OAuth 
   await expectEnded(tokenId, [second, third, fourth]);
 });
 
-test('several parallel token refreshes with one refresh token all get tokens that work', async () => {
+test('several parallel token refreshes with the same refresh token all return valid tokens', async () => {
   const tokens = await connectProgram();
   const tokenId = await tokenIdOf(tokens);
   const answers = await atTheSameInstant(tokenId, Array<string>(6).fill(tokens.refresh_token));
@@ -176,7 +176,7 @@ test('several parallel token refreshes with one refresh token all get tokens tha
   expect(endOf(tokenId)).toBeUndefined();
 });
 
-test('after an OAuth client used one refresh token twice, it can use both new refresh tokens in parallel and gets tokens that work', async () => {
+test('an OAuth client that used one refresh token twice can use both new refresh tokens in parallel and gets valid tokens', async () => {
   const tokens = await connectProgram();
   const [one, other] = [await refreshed(tokens.refresh_token), await refreshed(tokens.refresh_token)];
   const sent = [one.refresh_token, other.refresh_token, one.refresh_token, other.refresh_token];
@@ -185,7 +185,7 @@ test('after an OAuth client used one refresh token twice, it can use both new re
   for (const { body } of answers) expect(await statusOf(body)).toBe(200);
 });
 
-test('parallel use of a used refresh token and its replacement ends the OAuth grant only if the server handles the replacement first', async () => {
+test('a used refresh token and its replacement, sent in parallel, end the OAuth grant only if the server handles the replacement first', async () => {
   for (const order of [0, 1, 0, 1]) {
     const tokens = await connectProgram();
     const tokenId = await tokenIdOf(tokens);
@@ -227,7 +227,7 @@ test('an OAuth client that lost the response to a token refresh can use the same
   expect(endOf(await tokenIdOf(tokens))).toBeUndefined();
 });
 
-test("an OAuth client cannot use another client's refresh token, not even shortly after its first use, and the attempt does not end the grant", async () => {
+test("an OAuth client cannot use another client's refresh token, whether unused or used, and the attempt does not end the OAuth grant", async () => {
   const tokens = await connectProgram();
   const thief = await Program.register(server);
   expect((await thief.refresh(tokens.refresh_token)).body.error).toBe('invalid_grant');
@@ -237,7 +237,7 @@ test("an OAuth client cannot use another client's refresh token, not even shortl
   await refreshed(tokens.refresh_token);
 });
 
-test('a token refresh for another resource is refused, and also ends the OAuth grant if the refresh token was used before', async () => {
+test('the server refuses a token refresh for another resource, and ends the OAuth grant if the refresh token was used before', async () => {
   const tokens = await connectProgram();
   const tokenId = await tokenIdOf(tokens);
   const elsewhere = { resource: 'https://elsewhere.example/' };
@@ -249,7 +249,7 @@ test('a token refresh for another resource is refused, and also ends the OAuth g
   await expectEnded(tokenId, [next]);
 });
 
-test('a refresh token can be used at most 32 times, and a further use gets 429 without ending the OAuth grant', async () => {
+test('a refresh token can be used at most 32 times, and each further use gets 429 but does not end the OAuth grant', async () => {
   const tokens = await connectProgram();
   const tokenId = await tokenIdOf(tokens);
   const answers = await Promise.all(Array.from({ length: 36 }, () => program.refresh(tokens.refresh_token)));
@@ -271,7 +271,7 @@ test('a refresh token can be used at most 32 times, and a further use gets 429 w
   expect(endOf(tokenId)).toBeUndefined();
 });
 
-test('the clean-up deletes an expired refresh token, and other tokens of the OAuth grant stay valid', async () => {
+test('the clean-up deletes an expired refresh token, and the other tokens of the same OAuth grant stay valid', async () => {
   const tokens = await connectProgram();
   const [kept, unused] = [await refreshed(tokens.refresh_token), await refreshed(tokens.refresh_token)];
   const expired = [tokens.refresh_token, unused.refresh_token, unused.access_token].map(hash);
@@ -284,7 +284,7 @@ test('the clean-up deletes an expired refresh token, and other tokens of the OAu
   expect(await statusOf(await refreshed(kept.refresh_token))).toBe(200);
 });
 
-test('the server retries a token refresh that conflicts with other transactions, and if all retries fail, the client can send it again', async () => {
+test('the server retries a token refresh that conflicts with other transactions, and if all retries fail, the client can repeat the token refresh', async () => {
   const tokens = await connectProgram();
   // The first 15 tries to refresh conflict. The first request gives up before the last conflict, and the second request
   // succeeds. A database sequence counts the conflicts, because a rollback does not reset a sequence.

@@ -43,7 +43,7 @@ describe('the discovery of the OAuth endpoints', () => {
     expect(JSON.stringify(body)).not.toContain('openid');
   });
 
-  test('all URLs that the OAuth endpoints publish come from BASE_URL and never from the request', async () => {
+  test('the OAuth endpoints build all URLs in their answers from BASE_URL and never from the request', async () => {
     const hostile = {
       host: 'evil.example',
       'x-forwarded-host': 'evil.example',
@@ -92,7 +92,7 @@ describe('the discovery of the OAuth endpoints', () => {
     );
   });
 
-  test('the server normalizes the setting BASE_URL like the origins that browsers send', () => {
+  test('the server converts the setting BASE_URL to the form in which browsers send origins', () => {
     expect(loadConfig({ BASE_URL: 'HTTPS://Ideas.Example.com:443//' }).BASE_URL).toBe('https://ideas.example.com');
   });
 
@@ -196,7 +196,7 @@ describe('an authorization request', () => {
     expect(new URL(location ?? '').searchParams.get('error')).toBe('invalid_target');
   });
 
-  test('an OAuth authorization request may omit the scope and the resource, and the server ignores unsupported scopes', async () => {
+  test('an OAuth authorization request can omit the scope and the resource, and the server ignores unsupported scopes', async () => {
     for (const fields of [
       { scope: undefined, resource: undefined },
       {
@@ -226,7 +226,7 @@ describe('an authorization request', () => {
     expect((await program.redeem(back.searchParams.get('code') ?? '', { redirect_uri: uri })).status).toBe(200);
   });
 
-  test('an OAuth endpoint answers 405 to an unsupported method, also to HEAD, and an unknown OAuth endpoint answers 404', async () => {
+  test('an OAuth endpoint answers 405 to unsupported methods such as HEAD, and an unknown OAuth path gets 404', async () => {
     for (const line of [
       `HEAD ${program.authorizationPath()}`,
       `POST ${program.authorizationPath()}`,
@@ -259,15 +259,18 @@ describe('an OAuth error', () => {
     ['a JSON array', 'POST /oauth/register', { json: [1] }, 400],
     ['an unknown path', 'GET /oauth/nothing', {}, 404],
     ['an unsupported method', 'DELETE /oauth/token', {}, 405],
-  ])("a browser's OAuth request with %s gets JSON in the OAuth error format", async (_, line, options, status) => {
-    const headers = { accept: 'text/html', ...('headers' in options ? options.headers : {}) };
-    const answer = await request(server, line, { ...options, headers });
-    expect(answer.status).toBe(status);
-    expect(answer.headers.get('content-type')).toContain('application/json');
-    expect(Object.keys(answer.body)).toEqual(['error', 'error_description']);
-  });
+  ])(
+    "a browser's OAuth request with %s gets a JSON error in the OAuth format and not an HTML page",
+    async (_, line, options, status) => {
+      const headers = { accept: 'text/html', ...('headers' in options ? options.headers : {}) };
+      const answer = await request(server, line, { ...options, headers });
+      expect(answer.status).toBe(status);
+      expect(answer.headers.get('content-type')).toContain('application/json');
+      expect(Object.keys(answer.body)).toEqual(['error', 'error_description']);
+    },
+  );
 
-  test('an internal error during an OAuth request reveals no details to the client, and the server logs it without secrets', async () => {
+  test('an internal error during an OAuth request reveals no details to the client, and the server logs the error without secrets', async () => {
     const own = await startServerForTest({ environment: { BASE_URL: server.config.BASE_URL } });
     await own.sql('alter table oauth_records rename to gone');
     const page = await request(own, `GET ${program.authorizationPath()}`);

@@ -62,7 +62,7 @@ describe('an access token', () => {
     expect(answer.headers.get('www-authenticate')).toContain('error="invalid_token"');
   });
 
-  test('an OAuth access token whose audience is another server gets 401', async () => {
+  test('an OAuth access token for another server gets 401', async () => {
     const tokens = await connect();
     await server.sql(
       `update oauth_records set payload = jsonb_set(payload, '{aud}', '"https://elsewhere.example/api/v1/mcp"') where id_hash = $1`,
@@ -92,7 +92,7 @@ describe('an access token', () => {
   });
 });
 
-test("parallel tool calls with a valid token count against this token's rate limit, and tool calls with an invalid token against no token's limit", async () => {
+test("parallel tool calls use up the rate limit of their token if the token is valid, and no token's rate limit otherwise", async () => {
   const { access_token: access } = await connect('read');
   const [row] = await server.sql<{ token_id: number }>('select token_id from oauth_records where id_hash = $1', [
     hash(access),
@@ -147,11 +147,14 @@ describe('the end of an OAuth grant', () => {
       'the erasure of the user',
       'update users set deletion_requested_at = now(), erasure_began_at = now() where id = $1',
     ],
-  ])('after %s, the next tool call of the OAuth client gets 401 and its token refresh fails', async (_, statement) => {
-    await connectOwn();
-    await server.sql(statement, [userId]);
-    expect([await statusOf(tokens), await refresh()]).toEqual([401, 'invalid_grant']);
-  });
+  ])(
+    "after %s, the OAuth client's next tool call gets 401, and the client's token refresh fails",
+    async (_, statement) => {
+      await connectOwn();
+      await server.sql(statement, [userId]);
+      expect([await statusOf(tokens), await refresh()]).toEqual([401, 'invalid_grant']);
+    },
+  );
 });
 
 describe('an authorization code', () => {
@@ -174,13 +177,13 @@ describe('an authorization code', () => {
     expect((await program.redeem(code)).status).toBe(200);
   });
 
-  test('another OAuth client cannot exchange an authorization code for tokens', async () => {
+  test('an authorization code that the server issued to one OAuth client cannot be exchanged for tokens by another client', async () => {
     const thief = await Program.register(server);
     const answer = await thief.redeem(await codeOf(), { code_verifier: program.verifier });
     expect([answer.status, answer.body.error]).toEqual([400, 'invalid_grant']);
   });
 
-  test('a second use of an authorization code is refused and ends the OAuth grant', async () => {
+  test('the second use of an OAuth authorization code is refused and ends the OAuth grant', async () => {
     const code = await codeOf();
     const { body: tokens } = await program.redeem(code);
     const tokenId = await tokenIdOf(tokens);
@@ -205,7 +208,7 @@ describe('an authorization code', () => {
     );
   });
 
-  test('authorization codes, refresh tokens and authorization requests are invalid as soon as they expire', async () => {
+  test('the server refuses authorization codes, refresh tokens and authorization requests as soon as they expire', async () => {
     const expire = (model: string) =>
       server.sql(
         `update oauth_records set expires_at = date_trunc('milliseconds', now()) where model = $1 and expires_at > now()`,
@@ -255,7 +258,7 @@ describe('a revocation by the OAuth client', () => {
     },
   );
 
-  test('an OAuth client cannot revoke tokens of another client, and the answer does not reveal which tokens exist', async () => {
+  test("an OAuth client cannot revoke another client's tokens, and the answer to the attempt does not reveal which tokens exist", async () => {
     const tokens = await connect();
     const other = await Program.register(server);
     for (const token of [tokens.access_token, tokens.refresh_token, `iba_${'x'.repeat(43)}`]) {

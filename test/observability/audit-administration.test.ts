@@ -743,7 +743,7 @@ const once = new Set([
 ]);
 
 describe.each(Object.entries(cases))('the audit entry %s', (event, arrange) => {
-  test('an administrative change writes its audit entry after the commit, but writes none after a rollback or if nothing changed', async () => {
+  test('the server writes the audit entry of an administrative change after the commit, and writes none after a rollback or a change without effect', async () => {
     const change = await arrange();
     server.auditLines.length = 0;
     const undone = administer(async admin => {
@@ -770,12 +770,12 @@ describe.each(Object.entries(cases))('the audit entry %s', (event, arrange) => {
   });
 });
 
-test('each kind of audit entry about administration has a test, except the entries about erasures', () => {
+test('this file tests each kind of audit entry about administration, except the entries about erasures', () => {
   const erasures = ['account.erased', 'user.erased'];
   expect(Object.keys(administrationEntries).sort()).toEqual([...Object.keys(cases), ...erasures].sort());
 });
 
-test('an audit entry names the user who made the change', async () => {
+test('the audit entry of a change contains the id of the user who made the change', async () => {
   const actor = { by: 'user' as const, by_user_id: world.ownerId };
   await server.database.transaction(async transaction => {
     const admin = administrationIn(transaction, { audit: server.dependencies.audit, actor, now: new Date() });
@@ -786,7 +786,7 @@ test('an audit entry names the user who made the change', async () => {
   ]);
 });
 
-test('a transaction that is retried writes its audit entries once', async () => {
+test('the server writes the audit entries of a retried transaction only once', async () => {
   let tries = 0;
   await administer(async admin => {
     tries += 1;

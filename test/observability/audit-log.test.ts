@@ -29,7 +29,7 @@ const failed = (ip: string, requestId = 'r') =>
   ['authentication.failed', { request_id: requestId, ip, reason: 'missing' }] as const;
 
 describe('an audit entry', () => {
-  test('an audit entry has a time and an event name, and no field at any depth shows an email address or a secret in full', () => {
+  test('an audit entry has a time and an event name, and no field or nested field contains a whole email address or secret', () => {
     const { record, lines } = auditLog();
     const token = `ib_7_${'s'.repeat(43)}`;
     const details = { to: ['ada@example.com'], [token]: { password: 'abc', cause: new Error(`Bearer ${token}`) } };
@@ -69,7 +69,7 @@ describe('an audit entry', () => {
 });
 
 describe('a repeated audit entry', () => {
-  test('the audit log writes the first of several equal entries within a minute at once, and the number of the others when it is closed', () => {
+  test('the audit log writes the first of several equal entries immediately, and writes the number of repetitions when the log is closed', () => {
     const { record, close, lines } = auditLog();
     for (let n = 0; n < 1000; n++) record(...failed('203.0.113.7', `request-${n}`));
     record(...failed('198.51.100.1'));
@@ -86,7 +86,7 @@ describe('a repeated audit entry', () => {
     expect(others).toEqual([]);
   });
 
-  test('an audit entry that occurs again after the time window for repeated entries is written again in full', async () => {
+  test('an audit entry that occurs again after the time window for counting repetitions is written in full again', async () => {
     const { record, lines } = auditLog(20);
     record(...failed('203.0.113.7'));
     record(...failed('203.0.113.7'));
@@ -95,7 +95,7 @@ describe('a repeated audit entry', () => {
     expect(readAudit(lines).map(({ repeated }) => repeated)).toEqual([undefined, 1, undefined]);
   });
 
-  test('50,000 audit entries for different IP addresses within a minute write only about 100 lines to the audit log', () => {
+  test('50,000 audit entries for different IP addresses within a minute cause only about 100 lines in the audit log', () => {
     const { record, close, lines } = auditLog();
     for (let n = 0; n < 50_000; n++) record(...failed(`10.${n >> 16}.${(n >> 8) & 255}.${n & 255}`));
     for (let n = 0; n < 50; n++) record(...failed('10.0.0.1'));
@@ -107,7 +107,7 @@ describe('a repeated audit entry', () => {
     ]);
   });
 
-  test('the audit log deduplicates the events authentication.failed and token.used_after_expiry, but writes every event token.revoked', () => {
+  test('the audit log combines equal events authentication.failed and token.used_after_expiry, but writes a line for every event token.revoked', () => {
     const { record, lines } = auditLog();
     for (let n = 0; n < 3; n++) {
       record(...failed('203.0.113.7'));
@@ -145,7 +145,7 @@ describe('the audit log file', () => {
   const idsIn = async (file: string) =>
     readAudit((await readFile(file, 'utf8')).split(/(?<=\n)/)).map(({ token_id }) => token_id);
 
-  test("only the server's user can read a new audit log file, permissions that are changed later stay, and each entry is appended synchronously", async () => {
+  test("only the server's own user account can read a new audit log file, and the server keeps permissions that an administrator changes later", async () => {
     const file = join(await scratchDirectory(), 'audit.log');
     revoke(open(file).audit, 1);
     expect(await idsIn(file)).toEqual([1]);
@@ -156,7 +156,7 @@ describe('the audit log file', () => {
     expect((await stat(file)).mode & 0o777).toBe(0o640);
   });
 
-  test('when the audit log is closed, the counts of repeated entries are written to its file', async () => {
+  test('when the audit log is closed, the server writes the numbers of repeated entries to the log file', async () => {
     const file = join(await scratchDirectory(), 'audit.log');
     const { audit, close } = open(file);
     for (let n = 0; n < 3; n++) audit.record(...failed('203.0.113.7'));
@@ -165,7 +165,7 @@ describe('the audit log file', () => {
     expect(lines.map(({ repeated }) => repeated)).toEqual([undefined, 2]);
   });
 
-  test('SIGHUP reopens the audit log file, and no entry is lost when the file is rotated', async () => {
+  test('the server reopens the audit log file after SIGHUP, and no audit entry is lost when the file is rotated', async () => {
     const file = join(await scratchDirectory(), 'audit.log');
     const listeners = process.listenerCount('SIGHUP');
     const { audit, close } = open(file);
@@ -192,7 +192,7 @@ describe('the audit log file', () => {
   });
 
   test.runIf(process.platform === 'linux')(
-    'if the disk is full, writing to the audit log throws no error, and the server logs the problem once',
+    'if the disk is full, a write to the audit log throws no error, and the server logs the problem once',
     async () => {
       const { audit, complaints } = open('/dev/full');
       for (let n = 0; n < 5; n++) revoke(audit, n);
@@ -213,7 +213,7 @@ describe('the audit log file', () => {
 });
 
 describe('a CLI command', () => {
-  test('a CLI command stores its audit entries as jobs, and a worker writes them in order with their original times', async () => {
+  test('a CLI command stores its audit entries as jobs, and a worker writes these entries in their original order with their original times', async () => {
     const server = await startServerForTest();
     await createWorld(server);
     const cli = cliOn(server.url);

@@ -74,13 +74,13 @@ describe('authentication.failed', () => {
     expect(own.auditLines.join('')).not.toContain(token.slice(-8));
   });
 
-  test('a failed authentication needs only one SQL statement', async () => {
+  test('the server runs only one SQL statement for a request that fails authentication', async () => {
     const { statements } = await logStatements(() => request(server, 'GET /api/v1/board', { token: `${token}x` }));
     expect(statements).toHaveLength(1);
   });
 });
 
-test('the audit log records token.used_after_revocation for a revoked token only if the secret in the request is right', async () => {
+test('the audit log records token.used_after_revocation only for requests with the correct secret of a revoked token', async () => {
   const own = await fresh();
   await server.sql('update api_tokens set revoked_at = now() where id = $1', [tokenId]);
   await request(own, 'GET /api/v1/board', { token });
@@ -112,7 +112,7 @@ test('the audit log records token.used_after_expiry when a client uses an expire
 });
 
 describe('grant.refused', () => {
-  test("if a token's grants or networks, its issuer or the account's plan forbid a request, an audit entry has the error key and token id", async () => {
+  test("if a token's grants or networks, its issuer or the account's plan forbid a request, the audit entry contains the error key and token id", async () => {
     const own = await fresh({ environment: { PLANS_WITHOUT_AGENT_API: 'free' } });
     const memberId = await createMember(server, world.accountId, 'member');
     const formerModerator = await issueToken(server, world, 'moderate', { issuerId: memberId });
@@ -169,7 +169,7 @@ describe('rate_limit.exceeded', () => {
   const limited = () =>
     fresh({ clock, environment: { RATE_LIMIT_READ: '3', RATE_LIMIT_WRITE: '2', RATE_LIMIT_IP: '1000000' } });
 
-  test('two servers of one database together record the audit event rate_limit.exceeded once in each rate limit window', async () => {
+  test('two servers with the same database together record the audit event rate_limit.exceeded only once in each rate limit window', async () => {
     const servers = [await limited(), await limited()];
     const hammer = () =>
       Promise.all(

@@ -77,7 +77,7 @@ describe('the work of the redactor', () => {
     expect(countHashes(long ?? '')).toBeLessThanOrEqual(maxAddresses);
   });
 
-  test('the redactor masks the first twenty email addresses of a text and removes the text after them', () => {
+  test('the redactor masks the first twenty email addresses of a text and removes the rest of the text', () => {
     const given = Array.from({ length: 500 }, (_, n) => `person${n}@example.com`).join(' ');
     const masked = text(given);
     expect(masked.match(/p\*\*\*@e\*\*\*\.com#[0-9a-f]{12}/g)).toHaveLength(maxAddresses);
@@ -155,7 +155,7 @@ describe('a text that is cut in the middle of a secret or an address', () => {
   const wordsOf = (half: string) => half.split(/[^A-Za-z0-9]+/).filter(word => word.length >= 3);
 
   test.each(hidden)(
-    'if a text is cut in the middle of %s, the redactor removes the remaining part of it',
+    'if a text is cut in the middle of %s, the redactor also removes the piece that remains before the cut',
     (_, before, secret) => {
       for (let length = 1; length < secret.length; length++) {
         const half = secret.slice(0, length);
@@ -176,7 +176,7 @@ describe('a text that is cut in the middle of a secret or an address', () => {
     },
   );
 
-  test('wherever a text is cut within an email address, the redactor removes the remaining part of the address', () => {
+  test('if a text is cut at any position within an email address, the redactor also removes the part of the address before the cut', () => {
     const local = fc.stringMatching(/^[a-zA-Z0-9][a-zA-Z0-9!$'*+.~^-]{2,20}$/);
     fc.assert(
       fc.property(
@@ -220,7 +220,7 @@ describe('the log of a server', () => {
     for (const line of server.auditLines) expect(line.length).toBeLessThan(1_000);
   });
 
-  test('the log contains neither the name of an unknown MCP tool nor the name that an MCP client sends for itself', async () => {
+  test('the log contains neither the name of an unknown MCP tool nor the client name in an MCP request', async () => {
     const server = await startServerForTest();
     const { token } = await issueToken(server, await createWorld(server), 'read');
     const long = 'made-up-name '.repeat(1_000);
@@ -237,7 +237,7 @@ describe('the log of a server', () => {
   });
 });
 
-test("a request that its IP address's rate limit refuses runs only one SQL statement, and a successful request runs more", async () => {
+test('a request above the rate limit of its IP address runs only one SQL statement, and a successful request runs more statements', async () => {
   const server = await startServerForTest({ environment: { RATE_LIMIT_IP: '3' } });
   const world = await createWorld(server);
   const { token } = await issueToken(server, world, 'read');

@@ -44,7 +44,7 @@ test('the logger masks email addresses and redacts secrets in the fields of chil
   });
 });
 
-test('the logger does not change the log line of a request if it contains no secrets', () => {
+test("the logger does not change a request's log line that contains no secrets", () => {
   const fields = { method: 'GET', path: '/api/v1/ideas/7', status: 200, durationMs: 1.5, tokenId: 7 };
   expect(linesOf(logger => logger.child({ reqId: 'r-1' }).info({ ...fields, nothing: undefined }, 'request'))).toEqual([
     { level: 30, time: expect.any(String), reqId: 'r-1', ...fields, msg: 'request' },
@@ -59,7 +59,7 @@ test('the logger redacts secret extension settings, such as an API key, anywhere
   expect(JSON.parse(lines[0] ?? '').err.message).toBe('[Redacted] is refused for web-app-of-acme');
 });
 
-test('the hash of a masked email address in the log uses the application key as soon as the key file exists', async () => {
+test('the hash in a masked email address depends on the application key as soon as the key file exists', async () => {
   const DATA_DIR = await mkdtemp(join(tmpdir(), 'idea-board-logger-'));
   onTestFinished(() => rm(DATA_DIR, { recursive: true, force: true }));
   const lines: string[] = [];

@@ -40,7 +40,7 @@ function parse(text: string): Map<string, number> {
   );
 }
 
-test('the metrics count requests by method, route, HTTP status and error key, and not by the ids in their paths', async () => {
+test('the metrics count requests by method, route, HTTP status and error key, but combine requests that differ only in an id', async () => {
   const { server, scrape } = await startWatched();
   const world = await createWorld(server);
   const { token } = await issueToken(server, world, 'read');
@@ -62,7 +62,7 @@ test('the metrics count requests by method, route, HTTP status and error key, an
   expect([...counted.keys()].join('\n')).not.toMatch(/ideas\/4[12]/);
 });
 
-test('the metrics count requests for each SDK version, and count unknown clients and all versions after the first 50 as "other"', async () => {
+test('the metrics count requests for each SDK version, but count unknown clients and every SDK version after the first 50 as "other"', async () => {
   const { server, metrics, scrape } = await startWatched();
   const { token } = await issueToken(server, await createWorld(server), 'read');
   const { userAgent } = await import('../../client/version.ts');
@@ -81,7 +81,7 @@ test('the metrics count requests for each SDK version, and count unknown clients
   expect(await countOf('other')).toBe(12);
 });
 
-test('the metrics count finished jobs and deliveries by outcome, and show how many jobs and deliveries are pending', async () => {
+test('the metrics count finished jobs and deliveries by outcome, and show the number of pending jobs and deliveries', async () => {
   const { server, metrics, scrape } = await startWatched();
   const world = await createWorld(server);
   const { token } = await issueToken(server, world, 'write');
@@ -145,7 +145,7 @@ test('while PostgreSQL does not answer, the metrics port still answers and repor
   expect(counted.get('process_resident_memory_bytes')).toBeGreaterThan(0);
 });
 
-test('the metrics port serves only /metrics and refuses POST requests, and the port of the API does not serve /metrics', async () => {
+test('the metrics port serves only the path /metrics and refuses POST requests, and the API port does not serve /metrics', async () => {
   const { server, metrics, url } = await startWatched();
   expect((await fetch(url)).headers.get('content-type')).toMatch(/^text\/plain; version=0\.0\.4/);
   expect((await fetch(url, { method: 'POST' })).status).toBe(405);

@@ -79,7 +79,7 @@ const withPassword = (url: string, password: string) => {
   return marked.href;
 };
 
-test('the output and the audit log of a server contain no secret or email address from requests, settings, rows or errors', async () => {
+test('the output and the audit log of a server contain no secret or email address from requests, settings, database rows or errors', async () => {
   const appKey = randomBytes(32);
   secret('the application key', appKey.toString('base64'));
   secret('the password of the database', decodeURIComponent(new URL(db.url).password));
@@ -295,7 +295,7 @@ test('if the server cannot start, the error message contains no secrets from the
   }
 });
 
-test('the message for an unexpected error at the start of the server has its stack and causes, but no secrets', () => {
+test("the message for an unexpected error at the start of the server contains the error's stack and causes, but no secrets", () => {
   const password = secret('the password in a fault');
   const DATABASE_URL = `postgres://ada:${encodeURIComponent(password)}@db/ideas`;
   const cause = Object.assign(new TypeError(`Invalid URL: ${DATABASE_URL}`), { input: DATABASE_URL });

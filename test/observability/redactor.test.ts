@@ -148,7 +148,7 @@ describe('the redaction of a text', () => {
     }
   });
 
-  test('the redactor keeps the word "postgres" even if it is the database password', () => {
+  test('the redactor keeps the word "postgres" in a text even if "postgres" is the database password', () => {
     const config = loadConfig({ DATABASE_URL: 'postgres://postgres:postgres@db/ideas' });
     const { text: redact } = buildRedactor({ appKey: testAppKey, settings: config });
     expect(redact('the postgres process')).toBe('the postgres process');
@@ -175,7 +175,7 @@ describe('the redaction of a value', () => {
     expect(described.split(masked)).toHaveLength(7);
   });
 
-  test('the redactor removes secrets from a list of alternating header names and values', () => {
+  test('the redactor removes secret header values from a list in which header names and values alternate', () => {
     const headers = ['Host', 'x', 'Cookie', 'a=1', 'X-Api-Key', 'a'];
     expect(value({ headers, pairs: [['set-cookie', 'a=1']] })).toEqual({
       headers: ['Host', 'x', 'Cookie', '[Redacted]', 'X-Api-Key', '[Redacted]'],
@@ -183,7 +183,7 @@ describe('the redaction of a value', () => {
     });
   });
 
-  test('the redactor redacts fields with names such as password or token in many spellings, and keeps numeric ids', () => {
+  test('the redactor removes the values of fields with names such as password or token in many spellings, and keeps numeric ids', () => {
     const secrets = {
       authorization: 'a',
       'Proxy-Authorization': ['a'],
@@ -287,7 +287,7 @@ describe('the redaction of a database error', () => {
     );
   const described = (error: unknown) => value({ err: error }) as { err: Record<string, unknown> };
 
-  test('a redacted database error keeps the code, constraint and table, and loses the values of rows and parameters', async () => {
+  test('a redacted database error contains the error code, the constraint and the table, but no values of rows or parameters', async () => {
     const email = `${marker()}@example.com`;
     const name = marker();
     const insert = () =>

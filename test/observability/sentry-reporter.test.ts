@@ -60,7 +60,7 @@ async function openReporter(environment: Record<string, string>) {
   return server.reporter;
 }
 
-test('an internal error during a request is reported to Sentry with the stack and the route, but without the input of the request', async () => {
+test("the server reports an internal error during a request to Sentry with the stack and the route, but without the request's input", async () => {
   const { dsn, reports } = await startCollector();
   const reporter = await openReporter({ SENTRY_DSN: dsn, SENTRY_ENVIRONMENT: 'staging' });
   const server = await startServerForTest({ dependencies: { reporter } });

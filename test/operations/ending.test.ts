@@ -11,7 +11,7 @@ afterEach(() => {
   process.exitCode = exitCode;
 });
 
-test('endProcess() keeps the exit status of its first call, and forces the exit only if the process has not ended after a delay', () => {
+test('endProcess() keeps the exit status of its first call, and forces the exit only if the process still runs after a delay', () => {
   vi.useFakeTimers({ toFake: ['setTimeout'] });
   const exit = vi.spyOn(process, 'exit').mockReturnValue(undefined as never);
   process.exitCode = undefined;
@@ -28,7 +28,7 @@ test('endProcess() keeps the exit status of its first call, and forces the exit 
 test.each([
   ['hangs', () => new Promise(() => {})],
   ['fails', () => Promise.reject(new Error('It does not close'))],
-])('a server that cannot start reports the cause even if its cleanup %s', async (_, stop) => {
+])('a server that cannot start reports the cause even if its clean-up after the failed start %s', async (_, stop) => {
   const listened = ['SIGINT', 'SIGTERM', 'uncaughtException'];
   const before = new Map(listened.map(event => [event, process.listeners(event as 'SIGINT')]));
   const config = { SHUTDOWN_DELAY_MS: 600_000, SHUTDOWN_TIMEOUT_MS: 20 };

@@ -63,7 +63,7 @@ test('the files in the Docker image are sufficient to start a production server,
   expect(await exited).toEqual([0, null]);
 });
 
-test('the server gets the same Node.js options from npm, Docker, Compose and systemd', async () => {
+test('npm, Docker, Compose and systemd start the server with the same Node.js options', async () => {
   const commands = {
     'package.json': /"node": "(--.+)"/g,
     Dockerfile: /^CMD (.+)$/gm,
@@ -83,7 +83,7 @@ test('the server gets the same Node.js options from npm, Docker, Compose and sys
   for (const [file, ofOther] of options) expect([file, ofOther]).toEqual([file, ofNpm]);
 });
 
-test('a server starts from the compile cache of its installation and does not parse TypeScript', async () => {
+test('a starting server loads its code from the compile cache of the installation and does not parse TypeScript', async () => {
   const command = /^RUN (node .* --compile)$/m.exec(await readFile(join(root, 'Dockerfile'), 'utf8'))?.[1] ?? '';
   const { scripts } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'));
   expect(scripts.compile).toMatch(new RegExp(`&& ${command}$`));
@@ -107,7 +107,7 @@ test('a server starts from the compile cache of its installation and does not pa
   );
 });
 
-test('all packages that the server imports are production dependencies in package.json', async () => {
+test('every package that the server imports is a production dependency in package.json', async () => {
   const { dependencies } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'));
   const missing = new Set<string>();
   for (const directory of ['server', 'contract']) {

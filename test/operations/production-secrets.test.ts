@@ -60,7 +60,7 @@ test.for([
   'postgresql://ideas@db/ideas',
   'postgresql:///ideas?host=/run/postgresql',
   'postgresql://ideas:nine%20Blue%20Whales@db/ideas',
-])('a production server with a random APP_KEY accepts the DATABASE_URL %s', DATABASE_URL => {
+])('a production server with a random APP_KEY accepts the setting DATABASE_URL=%s', DATABASE_URL => {
   expect(check({ DATABASE_URL })).not.toThrow();
 });
 

@@ -104,7 +104,7 @@ async function expectBeat({ sql }: Pick<TestDatabase, 'sql'>) {
 }
 
 test.each(['fast', 'immediate'] as const)(
-  'the server answers 503 while PostgreSQL is stopped (mode %s) and recovers after PostgreSQL restarts',
+  'the server answers 503 while PostgreSQL is stopped in the shutdown mode %s, and recovers after PostgreSQL restarts',
   async how => {
     await postgres.stop(how);
     await expectAllUnavailable();
@@ -185,7 +185,7 @@ describe('a read-only PostgreSQL', () => {
     await expectRecovered();
   });
 
-  test('the server closes its connections to a read-only PostgreSQL, because new connections may reach the new primary', async () => {
+  test('the server closes its database connections if PostgreSQL is read-only, because new connections may reach a new primary server', async () => {
     await Promise.all([read(), read(), read()]);
     const admin = await connect(db.url);
     onTestFinished(() => admin.end());
@@ -218,7 +218,7 @@ async function connectAndEnd() {
   }
 }
 
-test('a crash of PostgreSQL loses no acknowledged write, and a retry with the same Idempotency-Key takes effect once', async () => {
+test('a crash of PostgreSQL loses no acknowledged write, and a write that is retried with its Idempotency-Key takes effect only once', async () => {
   const acknowledged: string[] = [];
   const statuses = new Set<number>();
   let isOver = false;
@@ -286,7 +286,7 @@ test("if a worker fetches a job and loses PostgreSQL's response, the worker fetc
   await eventually(() => expect(other.logLines.join('')).toContain('lost a connection'));
 });
 
-test("a worker restarts its job runner after PostgreSQL's response to a job fetch was lost, even if a running job never ends", async () => {
+test("a worker that lost PostgreSQL's response to a job fetch restarts its job runner, even if a running job never ends", async () => {
   await worker.stop();
   const proxy = await startProxy(db.url);
   onTestFinished(() => proxy.close());
@@ -307,7 +307,7 @@ test("a worker restarts its job runner after PostgreSQL's response to a job fetc
   await expectBeat(db);
 });
 
-test('a worker replaces a database connection on which PostgreSQL no longer answers', async () => {
+test('a worker opens a new database connection if PostgreSQL no longer answers on the old connection', async () => {
   await worker.stop();
   const proxy = await startProxy(db.url);
   onTestFinished(() => proxy.close());

@@ -109,7 +109,7 @@ test('after SIGTERM a server immediately fails its readiness probe, still serves
   expect(log(server)).toContainEqual(expect.objectContaining({ msg: 'stopping', signal: 'SIGTERM' }));
 });
 
-test('Ctrl-C stops a server without the shutdown delay and without a wait for idle client connections', async () => {
+test('a server that is stopped with Ctrl-C ignores the shutdown delay and does not wait for idle client connections', async () => {
   const server = await start({ SHUTDOWN_DELAY_MS: '600000', SHUTDOWN_TIMEOUT_MS: '600000' });
   await open(server);
   await open(server, 'GET /health HTTP/1.1\r\nHos');
@@ -127,7 +127,7 @@ test('a server that is still stopping after SHUTDOWN_TIMEOUT_MS logs that stoppi
   expect(log(server)).toContainEqual(expect.objectContaining({ level: 50, msg: 'stopping took too long' }));
 });
 
-test('a second signal ends a stopping server immediately, unless it arrives within milliseconds after the first signal', async () => {
+test('a second stop signal ends a stopping server immediately, unless the signal arrives within milliseconds after the first signal', async () => {
   const server = await start({ SHUTDOWN_DELAY_MS: '600000', SHUTDOWN_TIMEOUT_MS: '600000' });
   server.signal('SIGTERM');
   await delay(20);
@@ -144,7 +144,7 @@ test.each([
   ['an exception', 'throw fault'],
   ['a rejection', 'Promise.reject(fault)'],
 ])(
-  'the server logs %s that no code catches and reports it to Sentry, both without secrets, and exits with status 1',
+  'a server exits with status 1 after %s that no code catches, and its log and its report to Sentry contain no secrets',
   async (_, throwing) => {
     const reports = await startReceiverForTest(200);
     const secret = `ib_7_${'s'.repeat(43)}`;

@@ -63,7 +63,7 @@ describe("access to the operator's panel", () => {
     }
   });
 
-  test("every page of the operator's panel redirects a visitor without a session to the sign-in page, which leads back to the page", async () => {
+  test("every page of the operator's panel redirects a visitor without a session to the sign-in page, which leads back to the requested page", async () => {
     for (const path of paths) {
       const visitor = new Visitor(server);
       const answer = await visitor.get(path);
@@ -103,7 +103,7 @@ describe("access to the operator's panel", () => {
     expect((await visitor.get('/operator')).status).toBe(200);
   });
 
-  test("a token of the Agent API does not open the operator's panel, even if its issuer is an operator", async () => {
+  test("a token of the Agent API does not open the operator's panel, even if the token's issuer is an operator", async () => {
     const issuerId = await createMember(server, world.accountId, 'owner');
     await makeOperator(server, issuerId);
     const { token } = await issueToken(server, world, 'moderate', { issuerId });
@@ -119,7 +119,7 @@ describe("access to the operator's panel", () => {
     expect((await former.visitor.get('/operator')).status).toBe(404);
   });
 
-  test("a form of the operator's panel without the form_token of the session, or from another site, is refused and changes nothing", async () => {
+  test("the server refuses a form of the operator's panel without the session's form_token or from another website, and changes nothing", async () => {
     const path = `/operator/accounts/${world.accountId}/plan`;
     const before = await snapshot(server);
     const fields = { plan: 'business', current_password: operator.password };
@@ -138,7 +138,7 @@ describe("access to the operator's panel", () => {
     expect((await owner.get('/admin')).html).not.toContain('/operator');
   });
 
-  test("viewing a page of the operator's panel writes an audit entry with the operator and the path's id, and a missing page writes none", async () => {
+  test("the server writes an audit entry when an operator views a page of the operator's panel, but not for a missing page", async () => {
     await operator.visitor.get('/operator');
     await operator.visitor.get(`/operator/accounts/${world.accountId}?notice=plan`);
     await operator.visitor.get(`/operator/users/${world.ownerId}`);
@@ -153,7 +153,7 @@ describe("access to the operator's panel", () => {
 });
 
 describe('the flag of operators', () => {
-  test('no named SQL statement sets the flag is_operator, and only three known source files declare or copy the flag', async () => {
+  test('no named SQL statement sets the flag is_operator, and only three known source files declare this flag or copy its value', async () => {
     const writing = (await loadServerQueries()).filter(({ text }) =>
       /(insert into|update) "?users"?[\s\S]*is_operator/i.test(text),
     );
@@ -169,7 +169,7 @@ describe('the flag of operators', () => {
     ]);
   });
 
-  test("the form of the profile and the operator's form that deletes a user ignore the field is_operator", async () => {
+  test('the profile form and the form with which an operator deletes a user ignore the field is_operator', async () => {
     const userId = await createUser(server);
     const visitor = await signedIn(server, userId);
     const flag = { is_operator: 'true', isOperator: 'true' };

@@ -75,7 +75,7 @@ describe('a change by an operator', () => {
     ]);
   });
 
-  test('an operator can schedule the deletion of an account, with a mail to its owners, and can cancel the deletion', async () => {
+  test("an operator can schedule an account's deletion, which sends a mail to the account's owners, and can cancel the scheduled deletion", async () => {
     const answer = await change(onAccount('delete'));
     expect((await operator.visitor.get(answer.location ?? '')).html).toContain('1 Apr 2026, 09:00 UTC');
     expect((await account()).deletion_scheduled_at).toBe('2026-03-02 09:00:00+00');
@@ -91,7 +91,7 @@ describe('a change by an operator', () => {
     ]);
   });
 
-  test('an operator without a role in an account can block a user there with a reason, and unblock the user', async () => {
+  test('an operator who is no member of an account can block a user in this account with a reason, and can unblock the user', async () => {
     const { token } = await issueToken(server, world, 'write', { issuerId: memberId });
     const write = () => request(server, 'POST /api/v1/ideas', { token, json: { title: 'A title', body: 'A body' } });
     expect((await operator.visitor.get(`${onUser('block')}?in=${slug}`)).html).toContain(`value="${slug}"`);
@@ -121,7 +121,7 @@ describe('a change by an operator', () => {
     ]);
   });
 
-  test('the page on which an operator deletes a user says that owners and operators are not erased', async () => {
+  test('the page on which an operator deletes a user explains that owners and operators cannot be erased', async () => {
     const path = `/operator/users/${world.ownerId}/delete`;
     expect((await operator.visitor.get(path)).html).toContain(`owner of ${slug}`);
     const answer = await change(path);
@@ -130,7 +130,7 @@ describe('a change by an operator', () => {
     expect(own.html).toContain('operator of the server');
   });
 
-  test('the page that deletes a user and the refusal of a wrong password are in German for a browser that prefers German', async () => {
+  test('the page on which an operator deletes a user and its error for a wrong password are in German if the browser prefers German', async () => {
     const german = { headers: { 'accept-language': 'de' } };
     const path = `/operator/users/${world.ownerId}/delete`;
     const { html } = await operator.visitor.get(path, german);
@@ -155,7 +155,7 @@ describe('a refused change', () => {
   ] as const;
 
   test.each(asked)(
-    "without the right password of the operator, the operator's panel refuses this change: %s",
+    "the operator's panel refuses a change if the operator does not enter the correct password: %s",
     async (what, pathOf, fieldsOf) => {
       if (what.startsWith('cancelled')) {
         await server.sql('update accounts set deletion_scheduled_at = now() where id = $1', [world.accountId]);
@@ -216,7 +216,7 @@ describe('a refused change', () => {
     expect(await snapshot(server)).toEqual(before);
   });
 
-  test('after the erasure of an account or user has begun, an operator can neither change it nor cancel the deletion', async () => {
+  test('after the erasure of an account or user has begun, an operator can neither change the account or user nor cancel the deletion', async () => {
     const erasing = 'deletion_scheduled_at = now(), erasure_began_at = now()';
     const form_token = /name="form_token" value="([^"]+)"/.exec(
       (await operator.visitor.get(onAccount('plan'))).html,
@@ -249,7 +249,7 @@ describe('two changes at the same time', () => {
     );
   }
 
-  test("if two requests change an account's plan at the same time, the second audit entry has the plan from the first change as old plan", async () => {
+  test("if two requests change an account's plan at the same time, the second audit entry has the first request's plan as the old plan", async () => {
     const client = await connect(server.url);
     await client.query('begin');
     await client.query('select from accounts where id = $1 for update', [world.accountId]);
@@ -264,7 +264,7 @@ describe('two changes at the same time', () => {
     expect((await account()).plan).toBe(second.to);
   });
 
-  test('two simultaneous requests to delete an account or user cause only one audit entry and one mail', async () => {
+  test('two simultaneous requests to delete the same account or user cause only one audit entry and one mail', async () => {
     await changeAll(
       [onAccount('delete'), onUser('delete'), onAccount('delete'), onUser('delete')].map(path => [path, {}]),
     );

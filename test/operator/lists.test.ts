@@ -35,7 +35,7 @@ async function walk(path: string) {
 }
 
 describe('the list of accounts', () => {
-  test("the operator's list shows each account's plan, state and size, and a search finds an account by the beginning of its name or slug", async () => {
+  test("the operator's list of accounts shows each account's plan, state and size, and can be searched by the beginning of a name or slug", async () => {
     const world = await createWorld(server);
     await createMember(server, world.accountId, 'member');
     await insertIdea(server, world);
@@ -52,7 +52,7 @@ describe('the list of accounts', () => {
     }
   });
 
-  test("the operator's list of accounts can show only the accounts in one state, and shows the earliest time of a scheduled erasure", async () => {
+  test("the operator's list of accounts can be filtered by state, and shows the earliest time at which a scheduled erasure can happen", async () => {
     const [active, scheduled, erasing] = [
       await createWorld(server),
       await createWorld(server),
@@ -82,7 +82,7 @@ describe('the list of accounts', () => {
     expect(links).toEqual(expected.map(({ id }) => `/operator/accounts/${id}`));
   });
 
-  test("the operator's page of an account with seven owners links to five of them", async () => {
+  test("the operator's page of an account with seven owners links to only five of these owners", async () => {
     const { accountId } = await createWorld(server);
     for (let n = 0; n < 6; n++) await createMember(server, accountId, 'owner');
     const { html } = await operator.visitor.get(`/operator/accounts/${accountId}`);
@@ -91,7 +91,7 @@ describe('the list of accounts', () => {
 });
 
 describe('the list of users', () => {
-  test("the operator's search for users finds a user by other spellings of the e-mail address, and by the beginning of the address or name", async () => {
+  test("the operator's user search finds a user by another spelling of the e-mail address, and by the beginning of the address or name", async () => {
     const userId = await createUser(server, 'Zoë Whitcombe');
     await server.sql(
       `update users set email = 'Zoe@Bücher.example', canonical_email = 'zoe@xn--bcher-kva.example' where id = $1`,
@@ -106,7 +106,7 @@ describe('the list of users', () => {
     }
   });
 
-  test("the operator's list of users shows blocks, requested deletions and which users are operators, but not the placeholder user", async () => {
+  test("the operator's list of users shows operators, blocks and requested deletions, but not the placeholder that replaces deleted users", async () => {
     const { accountId } = await createWorld(server);
     const userId = await createMember(server, accountId, 'member', 'Xaver');
     await server.sql(`insert into user_blocks (account_id, user_id, reason) values ($1, $2, 'Spam')`, [
@@ -136,7 +136,7 @@ describe('the list of users', () => {
 });
 
 describe('the webhooks of all accounts', () => {
-  test("the operator's lists of failing webhooks, disabled webhooks and webhooks with dead deliveries show the accounts and counts", async () => {
+  test("the operator's lists of failing webhooks, disabled webhooks and webhooks with dead deliveries show the account and the delivery counts of each webhook", async () => {
     const own = await startServerForTest();
     const { visitor } = await signInOperator(own);
     const [first, second] = [await createWorld(own), await createWorld(own)];
@@ -190,7 +190,7 @@ describe('the webhooks of all accounts', () => {
     ]);
   });
 
-  test('the lists of failing webhooks and of webhooks with dead deliveries each show 30 webhooks on pages of 25 and 5', async () => {
+  test("the operator's lists of failing webhooks and of webhooks with dead deliveries show 25 webhooks on each full page", async () => {
     const { accountId } = await createWorld(server);
     await server.sql(
       `with endpoint as (
@@ -236,7 +236,7 @@ describe('large installations', () => {
    */
   const largeTables = ['accounts', 'users', 'memberships', 'ideas', 'webhook_endpoints', 'webhook_deliveries'];
 
-  test("thirteen pages of the operator's panel read none of the large tables, such as accounts, users and ideas, completely", async () => {
+  test("thirteen pages of the operator's panel never read all rows of a large table such as accounts, users or ideas", async () => {
     const large = await startServerForTest();
     const world = await createWorld(large);
     await insertIdea(large, world);

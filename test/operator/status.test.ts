@@ -20,7 +20,7 @@ const read = async (server: TestServer, path = '/operator') => {
 };
 
 describe('the status page', () => {
-  test("the operator's status page shows why the readiness checks of migrations and cron fail, and agrees with /ready", async () => {
+  test("the operator's status page shows why the readiness checks of migrations and cron fail, and shows the same state as /ready", async () => {
     const server = await startServerForTest();
     await server.sql('delete from heartbeats');
     const [last] = await server.sql<{ name: string }>(
@@ -79,14 +79,14 @@ describe('the status page', () => {
 });
 
 describe('the page of the audit log', () => {
-  test("if AUDIT_LOG is not an ordinary file, the operator's page of the audit log says where the entries go", async () => {
+  test("if the setting AUDIT_LOG names no ordinary file, the operator's audit log page says where the server writes the audit entries", async () => {
     for (const AUDIT_LOG of ['stdout', '/dev/null']) {
       const server = await startServerForTest({ environment: { AUDIT_LOG } });
       expect(await read(server, '/operator/audit')).toContain(`AUDIT_LOG is ${AUDIT_LOG} , so they go there`);
     }
   });
 
-  test("the operator's page of the audit log shows the last 50 entries of a damaged file, newest first, and reports a missing file", async () => {
+  test("the operator's audit log page shows the last 50 entries even of a damaged file, newest first, and reports a missing file", async () => {
     const AUDIT_LOG = join(tmpdir(), `idea-board-audit-${process.pid}-${Date.now()}.log`);
     onTestFinished(() => rm(AUDIT_LOG, { force: true }));
     const logger = pino({ level: 'silent' });

@@ -63,9 +63,12 @@ describe('the address guard', () => {
     ['a host name', 'localhost'],
     ['an empty text', ''],
   ];
-  test.each(forbidden)('the address guard forbids outgoing requests to the %s address %s', (_name, address) => {
-    expect(buildAddressGuard(none).isAllowed(address)).toBe(false);
-  });
+  test.each(forbidden)(
+    'the address guard forbids outgoing requests to this address (kind: %s): %s',
+    (_name, address) => {
+      expect(buildAddressGuard(none).isAllowed(address)).toBe(false);
+    },
+  );
 
   test.each(['8.8.8.8', '1.1.1.1', '172.32.0.1', '100.128.0.1', '2001:4860:4860::8888', '2a00:1450:4001:80b::200e'])(
     'the address guard allows outgoing requests to the public IP address %s',
@@ -153,7 +156,7 @@ describe('cloud metadata addresses', () => {
   );
 
   test.each(cloudAddresses)(
-    'the address guard allows the cloud metadata address of %s (%s) and no other if WEBHOOK_ALLOWED_CIDRS contains only this one',
+    'if WEBHOOK_ALLOWED_CIDRS contains only the cloud metadata address of %s (%s), the address guard allows no other cloud metadata address',
     (_cloud, address) => {
       const guard = buildAddressGuard(cidrs(address));
       expect(guard.isAllowed(address)).toBe(true);
@@ -199,7 +202,7 @@ describe('a connection of an outgoing request', () => {
     expect(receiver.received[0]?.headers.host).toBe(`hooks.example.com:${port}`);
   });
 
-  test('the server checks the IP address of every new outgoing connection, so DNS rebinding does not help an attacker', async () => {
+  test('the server checks the IP address of every new outgoing connection, so an attacker cannot use DNS rebinding to reach a forbidden address', async () => {
     const receiver = await startReceiverForTest(response => {
       response.writeHead(204, { connection: 'close' }).end();
     });

@@ -39,7 +39,7 @@ test('the body of an outgoing request arrives unchanged, and requests to the sam
 });
 
 test.each([301, 302, 303, 307, 308])(
-  'an outgoing request returns a redirect with the HTTP status %d and does not follow the redirect',
+  'the server does not follow a redirect with the HTTP status %d in response to an outgoing request',
   async status => {
     const inside = await startReceiverForTest();
     const answer = await postTo(response => response.writeHead(status, { location: inside.url }).end());
@@ -49,7 +49,7 @@ test.each([301, 302, 303, 307, 308])(
   },
 );
 
-test('an outgoing request reads at most 64 KiB of an endless response and closes the connection', async () => {
+test('the server reads at most 64 KiB of the response to an outgoing request and then closes the connection', async () => {
   let sent = 0;
   const closed = Promise.withResolvers<void>();
   const answer = await postTo(response => {
@@ -67,7 +67,7 @@ test('an outgoing request reads at most 64 KiB of an endless response and closes
   expect(sent).toBeLessThan(16 * 1024 * 1024);
 });
 
-test('an outgoing request does not decompress a compressed response', async () => {
+test('the server does not decompress a compressed response to an outgoing request', async () => {
   const zipped = Buffer.from('1f8b0800000000000003', 'hex');
   const answer = await postTo(response => response.writeHead(200, { 'content-encoding': 'gzip' }).end(zipped));
   expect(answer.body).toEqual(zipped);
@@ -95,7 +95,7 @@ test('the error of an outgoing request says whether the connection was closed or
   await expect(buildRequests().post(receiver.url, request)).rejects.toThrow('The connection was refused');
 });
 
-test('an outgoing request is retried on a new connection if the receiver closes the reused connection before it answers', async () => {
+test('the server retries an outgoing request on a new connection if the receiver closes a reused connection before answering', async () => {
   let count = 0;
   const server = createTcpServer(socket => {
     socket.on('error', () => {});
@@ -145,7 +145,7 @@ test('an outgoing request to a URL with credentials or a scheme other than http 
   await expect(requests.post('not a url', request)).rejects.toThrow('is not a URL');
 });
 
-test('the promise of an aborted outgoing request rejects with the reason of the abort signal', async () => {
+test('an aborted outgoing request rejects its promise with the reason of the abort signal', async () => {
   const receiver = await startReceiverForTest(hang);
   const stopping = new AbortController();
   const answer = buildRequests(5_000).post(receiver.url, { ...request, signal: stopping.signal });

@@ -31,7 +31,7 @@ describe.each(publishedFolders)('the package in %s', folder => {
 
   afterAll(() => rm(unpacked, { recursive: true }));
 
-  test('a published package contains only JavaScript, types, source maps, package.json and documents', async () => {
+  test('a published package contains only JavaScript files, type declarations, source maps, package.json and documents', async () => {
     const code = files.filter(path => /^dist\/([a-z-]+\/)*[a-z-]+\.(js|js\.map|d\.ts)$/.test(path));
     const documents = ['CHANGELOG.md', 'LICENSE', 'README.md', 'openapi.json', 'package.json', 'webhook-receivers.md'];
     expect(files.filter(path => !code.includes(path) && !documents.includes(path))).toEqual([]);
@@ -40,7 +40,7 @@ describe.each(publishedFolders)('the package in %s', folder => {
     expect(await readFile(join(unpacked, 'LICENSE'), 'utf8')).toBe(await readFile(join(repository, 'LICENSE'), 'utf8'));
   });
 
-  test('each source map of a published package contains its source code and no path of the build machine', async () => {
+  test('each source map of a published package contains the original source code and no path of the build machine', async () => {
     const maps = files.filter(name => name.endsWith('.js.map'));
     // openapi-diff has no source maps, because the source maps would be more than half of the package.
     const required = folder === 'scripts/openapi-diff' ? [] : ['dist/main.js.map'];
@@ -55,7 +55,7 @@ describe.each(publishedFolders)('the package in %s', folder => {
     }
   });
 
-  test('a published package has no peer dependency', () => {
+  test('the package.json of a published package has no peer dependencies', () => {
     expect(readJson(join(unpacked, 'package.json')).peerDependencies).toBeUndefined();
   });
 
@@ -78,7 +78,7 @@ describe.each(publishedFolders)('the package in %s', folder => {
 });
 
 test(
-  'the client is less than 10 kB as a gzipped bundle, imports nothing and has no dependencies',
+  'the client bundle is smaller than 10 kB with gzip, and the client imports nothing and has no dependencies',
   async () => {
     const directory = await mkdtemp(join(tmpdir(), 'idea-board-bundle-'));
     const { tarball } = await packPackage('client');
@@ -112,7 +112,7 @@ test('the contract package depends on the version of ts-rest that the server use
   expect(contract.dependencies['@ts-rest/core']).toBe(server.dependencies['@ts-rest/core']);
 });
 
-test('the client, the test server and the contract have the same version, and the changelog of the client describes this version', () => {
+test("the client, the test server and the contract have the same version number, and the client's changelog has an entry for this version", () => {
   const versions = ['client', 'client/testing', 'contract'].map(folder => {
     return readJson(join(repository, folder, 'package.json')).version;
   });

@@ -32,7 +32,7 @@ async function runExamples(folder: string): Promise<string[]> {
   return stdout.trimEnd().split('\n');
 }
 
-test('the examples in the README of the contract print the expected output', async () => {
+test('the examples in the README of the contract package print the expected output', async () => {
   expect(await runExamples('contract')).toEqual([
     'title: Must not be empty',
     'Create an idea: POST /api/v1/ideas',

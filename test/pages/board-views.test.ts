@@ -50,32 +50,35 @@ async function tagIdeas(name: string, ideaIds: number[]) {
   return tagId;
 }
 
-test.each(ideaSorts)('the page of a board in the order %s lists the ideas in the same order as the API', async sort => {
-  const { token } = await issueToken(server, world, 'read');
-  const ids = [await put('First'), await put('Second'), await put('Third')];
-  await server.sql('update ideas set up_count = 9, updated_at = now() where id = $1', [ids[1]]);
-  await server.sql('update ideas set comment_count = 1, up_count = 1 where id = $1', [ids[0]]);
-  const { body } = await request(server, `GET /api/v1/ideas?sort=${sort}`, { token });
-  const titles = body.data.map(({ title }: { title: string }) => title);
-  const { text } = await get(boardPath());
-  const label = {
-    newest: 'Newest',
-    top: 'Top',
-    updated: 'Last changed',
-    comments: 'Most discussed',
-    trending: 'Trending',
-  };
-  const page = await get(hrefOf(text, label[sort]) ?? '');
-  expect([titles.length, titlesIn(page.text)]).toEqual([3, titles]);
-  expect(
-    parse(page.text)
-      .querySelectorAll('[aria-current=true]')
-      .map(one => one.textContent),
-  ).toContain(label[sort]);
-});
+test.each(ideaSorts)(
+  'the page of a board with the sort order %s lists the ideas in the same order as the API',
+  async sort => {
+    const { token } = await issueToken(server, world, 'read');
+    const ids = [await put('First'), await put('Second'), await put('Third')];
+    await server.sql('update ideas set up_count = 9, updated_at = now() where id = $1', [ids[1]]);
+    await server.sql('update ideas set comment_count = 1, up_count = 1 where id = $1', [ids[0]]);
+    const { body } = await request(server, `GET /api/v1/ideas?sort=${sort}`, { token });
+    const titles = body.data.map(({ title }: { title: string }) => title);
+    const { text } = await get(boardPath());
+    const label = {
+      newest: 'Newest',
+      top: 'Top',
+      updated: 'Last changed',
+      comments: 'Most discussed',
+      trending: 'Trending',
+    };
+    const page = await get(hrefOf(text, label[sort]) ?? '');
+    expect([titles.length, titlesIn(page.text)]).toEqual([3, titles]);
+    expect(
+      parse(page.text)
+        .querySelectorAll('[aria-current=true]')
+        .map(one => one.textContent),
+    ).toContain(label[sort]);
+  },
+);
 
 describe('the list of ideas with a tag', () => {
-  test('a public board can be filtered by the name or id of a tag, and each shown tag links to its filtered list', async () => {
+  test("a public board can be filtered by a tag's name or id, and each tag on its pages links to the filtered list", async () => {
     const id = await put('Dark mode');
     await put('Other');
     const tagId = await tagIdeas('User interface', [id]);
@@ -87,7 +90,7 @@ describe('the list of ideas with a tag', () => {
     }
   });
 
-  test('on a public board, the filter by a tag can be combined with status, order and search, and the links keep the filter', async () => {
+  test('on a public board, a tag filter works together with a status filter, a sort order and a search, and links keep the tag filter', async () => {
     const ids = [await put('Export CSV'), await put('Export PDF', 'shipped'), await put('Import', 'shipped')];
     await put('Export without a tag', 'shipped');
     await tagIdeas('Files', ids);
@@ -102,7 +105,7 @@ describe('the list of ideas with a tag', () => {
     expect(text).toContain('<meta name="robots" content="noindex">');
   });
 
-  test('the pages of the list of ideas with a common or rare tag contain each idea with the tag once, in the right order', async () => {
+  test("the pages of a board's ideas with a common or rare tag contain each of these ideas once, in the chosen sort order", async () => {
     await server.sql(
       `insert into ideas (account_id, board_id, author_id, status_id, title, body, moderation_state, created_at, up_count)
       select $1, $2, $3, (array(select id from statuses where board_id = $2 order by id))[case when n > 900 and n % 10 = 0 then 2 else 1 end],
@@ -142,7 +145,7 @@ describe('the list of ideas with a tag', () => {
     }
   });
 
-  test('a public board answers 404 to an unknown tag and to a tag of another board', async () => {
+  test('a public board answers 404 to a filter by an unknown tag or by a tag of another board', async () => {
     const other = await createWorld(server, { isPublic: true });
     const tagId = await createTag(server, other.accountId, other.boardId, 'Theirs');
     for (const tag of ['none', 'Theirs', tagId]) expect((await get(`${boardPath()}?tag=${tag}`)).status).toBe(404);
@@ -156,7 +159,7 @@ describe('the roadmap', () => {
       .querySelectorAll('main section')
       .map(section => [section.querySelector('h2')?.textContent, titlesIn(section.innerHTML)]);
 
-  test("the roadmap has a column for each planned, active or completed status that is not hidden, in the board's order", async () => {
+  test("the roadmap has a column for each planned, active or completed status that is not hidden, in the order of the board's statuses", async () => {
     for (const { key } of statuses) await put(`In ${key}`, key);
     await put('Pending', 'research', { moderationState: 'pending' });
     const { status, text } = await get(`${boardPath()}/roadmap`);
@@ -169,7 +172,7 @@ describe('the roadmap', () => {
     expect(text).toContain(`<link rel="canonical" href="https://ideas.example.com${boardPath()}/roadmap">`);
   });
 
-  test('the server reads no ideas in hidden statuses for the roadmap', async () => {
+  test('the server does not read ideas in hidden statuses from the database for the roadmap', async () => {
     for (const { key } of statuses) await put(`In ${key}`, key);
     const { accountId, boardId } = world;
     const actor = { accountId, boardId, voterId: null, isModerator: false } as const;
@@ -177,7 +180,7 @@ describe('the roadmap', () => {
     expect([...(await listRoadmap(op)).keys()].sort()).toEqual(['building', 'research', 'shipped']);
   });
 
-  test('a column of the roadmap has the ten ideas with the highest scores and a link to the list of all its ideas', async () => {
+  test('a column of the roadmap shows the ten ideas with the highest scores and links to the list of all ideas in the column', async () => {
     const ids: number[] = [];
     for (let n = 1; n <= 12; n++) ids.push(await put(`Idea ${n}`, 'building'));
     await server.sql('update ideas set up_count = 12 - (id - $1) where board_id = $2', [ids[0], world.boardId]);
@@ -188,14 +191,14 @@ describe('the roadmap', () => {
     expect(hrefOf(text, 'More ideas in Building')).toBe(`${boardPath()}?status_key=building&sort=top`);
   });
 
-  test('the roadmap of a board with 72 ideas in six statuses needs three SQL statements, not counting those for the rate limit', async () => {
+  test('the roadmap of a board with 72 ideas in six statuses needs three SQL statements, not counting the statements for the rate limit', async () => {
     for (const { key } of statuses) for (let n = 1; n <= 12; n++) await put(`In ${key}`, key);
     const { statements } = await logStatements(() => get(`${boardPath()}/roadmap`));
     const ofPage = statements.filter(({ text }) => !text.includes('rate_limits'));
     expect(ofPage.map(({ text }) => text)).toHaveLength(3);
   });
 
-  test('the navigation of a public board links to its ideas and its roadmap, and marks the current page', async () => {
+  test("the navigation of a public board links to the board's ideas and roadmap, and marks the current page", async () => {
     const id = await put('The one');
     const current = (html: string) =>
       parse(html)
@@ -231,7 +234,7 @@ describe('the feed', () => {
     return { status, headers, text, feed };
   }
 
-  test('the feed of a public board has the 30 newest ideas with the parts that RFC 4287 requires', async () => {
+  test('the Atom feed of a public board has the 30 newest ideas and all elements that RFC 4287 requires', async () => {
     for (let n = 1; n <= 31; n++) await put(`Idea ${n}`, 'new', { body: `First line\nof ${n}` });
     await put('Pending', 'new', { moderationState: 'pending' });
     await put('Hidden', 'secret');
@@ -250,7 +253,7 @@ describe('the feed', () => {
     expect(own).toEqual(['Web app', `${url}/feed.atom`, url]);
   });
 
-  test('the feed is valid XML even if titles, names and texts contain markup or characters that XML forbids', async () => {
+  test('the Atom feed is valid XML even if titles, names and texts contain markup or characters that XML forbids', async () => {
     const hostile = `]]></title><x a='"'>&bad; \u0001\u000b\u001f\ufffe\uffff \u202e <![CDATA[ <!-- 🦀`;
     await server.sql('update boards set name = $2, description = $2 where id = $1', [world.boardId, hostile]);
     await server.sql('update users set name = $2 where id = $1', [world.ownerId, hostile]);
@@ -262,12 +265,12 @@ describe('the feed', () => {
     expect(feed.contents[0]).toContain('🦀\ttab');
   });
 
-  test('the feed of a board without ideas is valid and has no entries', async () => {
+  test('the Atom feed of a board without ideas is valid and has no entries', async () => {
     const { feed } = await readFeed();
     expect([feed.titles, feed.times.length]).toEqual([[], 1]);
   });
 
-  test('caches may store a feed for 15 seconds, and a conditional request for an unchanged feed gets 304', async () => {
+  test('caches may store an Atom feed for 15 seconds, and a conditional request for an unchanged feed gets 304', async () => {
     await put('The one');
     const { headers } = await readFeed();
     expect(headers.get('cache-control')).toBe('public, max-age=0, s-maxage=15, must-revalidate');
@@ -275,7 +278,7 @@ describe('the feed', () => {
     expect([again.status, again.text]).toEqual([304, '']);
   });
 
-  test("the list, the roadmap and the idea pages of a public board link to the feed, both visibly and in the page's metadata", async () => {
+  test('the list, the roadmap and the idea pages of a public board contain a visible link and a metadata link to the feed', async () => {
     const id = await put('The one');
     for (const path of [
       boardPath(),
@@ -299,7 +302,7 @@ describe('previews', () => {
         .map(meta => [meta.getAttribute('property') ?? meta.getAttribute('name'), meta.getAttribute('content')]),
     );
 
-  test('the pages of a board and its ideas have Open Graph tags, so that chats and social networks can show a preview', async () => {
+  test('the pages of a board and of its ideas have Open Graph tags for the previews in chats and social networks', async () => {
     const id = await put('Dark "mode" & more', 'new', {
       body: `For late evenings.\n\n${'And early mornings. '.repeat(20)}`,
     });
@@ -329,7 +332,7 @@ describe('previews', () => {
   });
 });
 
-test('a private board has neither a roadmap nor a feed', async () => {
+test("a visitor's request for the roadmap or Atom feed of a private board gets the same 404 page as for a missing board", async () => {
   await server.sql('update boards set is_public = false where id = $1', [world.boardId]);
   for (const view of ['roadmap', 'feed.atom']) {
     const [answer, missing] = [await get(`${boardPath()}/${view}`), await get(`/b/none/${view}`)];

@@ -57,7 +57,7 @@ afterAll(async () => {
   await server.close();
 });
 
-test('the public pages have no accessibility violations and no layout shifts, at two screen widths and in both color schemes', async () => {
+test('the public pages have no accessibility violations and no layout shifts, at two screen widths and in light and dark color schemes', async () => {
   const [narrow] = screens;
   if (!browser || !narrow) return;
   const { page, complaints, close } = await openPage(browser, narrow, { reducedMotion: 'reduce' });
@@ -124,7 +124,7 @@ async function openSignedIn(userId: number, options: BrowserContextOptions = {})
   return window;
 }
 
-test("the board's pages for members and moderators have no accessibility violations and no layout shifts, at two widths and in both color schemes", async () => {
+test('the board pages for members and moderators have no accessibility violations or layout shifts, at two screen widths, in light and dark color schemes', async () => {
   if (!browser) return;
   const open = await createWorld(server, { name: 'A private board' });
   const path = `/b/${open.boardSlug}`;
@@ -190,7 +190,7 @@ test('while a member types a name after @ in a comment, the page suggests names,
   await close();
 });
 
-test('a member can vote without a page load, see similar ideas while typing a title, and submit an idea, with the keyboard alone', async () => {
+test('a member who uses only the keyboard can vote without a page load, see similar ideas while typing a title, and submit an idea', async () => {
   if (!browser) return;
   const open = await createWorld(server);
   const id = await insertIdea(server, open, { title: 'Export the board as CSV' });
@@ -235,7 +235,7 @@ test('a member can vote without a page load, see similar ideas while typing a ti
   await close();
 });
 
-test('a moderator can comment, edit, delete, follow, reply officially, merge and upload a picture with the keyboard alone', async () => {
+test('a moderator who uses only the keyboard can comment, edit, delete, follow, reply officially, merge and upload a picture', async () => {
   if (!browser) return;
   const open = await createWorld(server);
   const id = await insertIdea(server, open, { title: 'Night mode' });
@@ -323,7 +323,7 @@ async function startWebsite(bodyOf: () => Promise<string>): Promise<string> {
   return `https://localhost:${(website.address() as AddressInfo).port}`;
 }
 
-test('a person can sign in with a token, vote and comment in a frame on another website, with the keyboard alone, even without JavaScript', async () => {
+test("a person who uses only the keyboard can sign in with an embedding token, vote and comment in another website's frame, even without JavaScript", async () => {
   if (!browser) return;
   const secure = await startPublicServer({ on: server, isSecure: true });
   onTestFinished(() => secure.close());
@@ -382,7 +382,7 @@ test('a person can sign in with a token, vote and comment in a frame on another 
   await close();
 });
 
-test('a reader without JavaScript can filter and search the ideas, go to the next page, open an idea and use the roadmap', async () => {
+test('a reader whose browser runs no JavaScript can filter and search ideas, go to the next page, open an idea and use the roadmap', async () => {
   if (!browser) return;
   const { page, complaints, close } = await openPage(
     browser,

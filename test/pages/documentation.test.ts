@@ -62,7 +62,7 @@ test('the API reference has the same security headers as other pages, and a cont
   expect(page.text).not.toMatch(/<script[^>]*>[^<]/);
 });
 
-test('the OpenAPI document and the API reference are compressed with Brotli or gzip if the client accepts it', async () => {
+test('the server compresses the OpenAPI document and the API reference with Brotli or gzip if the client accepts this encoding', async () => {
   const sizes: [path: string, type: string, br: number, gzip: number][] = [
     ['/docs/', 'text/html; charset=utf-8', 5_000, 5_000],
     [await scriptPath(), 'text/javascript; charset=utf-8', 1_150_000, 1_350_000],
@@ -91,7 +91,7 @@ test('the OpenAPI document and the API reference are compressed with Brotli or g
   }
 });
 
-test('browsers may cache the script of the API reference for a year, because its path changes with its content', async () => {
+test("browsers may cache the script of the API reference for a year, because the script's path changes with its content", async () => {
   const path = await scriptPath();
   expect(path).toMatch(/^\/docs\/[0-9a-f]{16}\.js$/);
   const { status, headers } = await request(server, `GET ${path}`);
@@ -151,7 +151,7 @@ test('the API reference works in a browser and can call the Agent API but not op
   }
 });
 
-test('a browser at 10 Mbit/s shows the API overview within 1.5 seconds, and within 0.5 seconds and without loading the script on later visits', async () => {
+test('at 10 Mbit/s, a browser shows the API overview within 1.5 seconds, and on later visits within 0.5 seconds without loading the script', async () => {
   if (!browser) return;
   const bitsPerSecond = 10_000_000;
   const proxy = await startProxy(server.baseUrl, bitsPerSecond);
@@ -198,7 +198,7 @@ test('a browser at 10 Mbit/s shows the API overview within 1.5 seconds, and with
   }
 });
 
-test('a reader whose browser does not load the script of the API reference sees an overview with the introduction and every operation', async () => {
+test('if a browser cannot load the script of the API reference, the page shows an overview with the introduction and every operation', async () => {
   if (!browser) return;
   const [narrow] = screens;
   const { page, complaints, close } = await openPage(browser, narrow ?? { width: 390, colorScheme: 'light' });
@@ -220,7 +220,7 @@ test('a reader whose browser does not load the script of the API reference sees 
   }
 });
 
-test('the API reference has a title, a language and an icon, samples of the SDK, and the fields in the order of the contract', async () => {
+test('the API reference has a title, a language, an icon and SDK samples, and shows the fields in the order of the contract', async () => {
   if (!browser) return;
   const { page, close } = await openPage(browser, { width: 1280, colorScheme: 'light' });
   try {

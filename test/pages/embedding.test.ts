@@ -72,7 +72,7 @@ describe('the frames of other sites', () => {
     for (const path of others) expect([path, ...framing(await visitor.get(path))]).toEqual([path, ...forbidden]);
   });
 
-  test('an embedded page of a private board, a missing board or a board without listed websites gives the same answer', async () => {
+  test('an embedded page gives the same answer for a private board, a missing board and a board that no website may embed', async () => {
     const hidden = await createWorld(server);
     await letEmbed(server, hidden);
     const unlisted = await createWorld(server, { isPublic: true });
@@ -126,7 +126,7 @@ describe('the frames of other sites', () => {
 });
 
 describe('the sign-in with a token', () => {
-  test('a new person who signs in with an embedding token becomes a member, and can submit ideas, vote and comment in the frame', async () => {
+  test('a new person who signs in with an embedding token in a frame becomes a member, and can submit ideas, vote and comment there', async () => {
     const ideaId = await insertIdea(server, world);
     const claims = { sub: 'a7', email: 'grace@app.example.com', name: 'Grace' };
     const visitor = await embeddedPerson({ claims });
@@ -160,7 +160,7 @@ describe('the sign-in with a token', () => {
     ]);
   });
 
-  test('a person can sign in with an embedding token in the query, and is redirected to a URL without the token', async () => {
+  test('a person can sign in with an embedding token in the URL query, and is redirected to a URL without the token', async () => {
     const visitor = new Visitor(server);
     const token = await signToken(server, secret);
     const headers = { 'sec-fetch-dest': 'iframe', 'sec-fetch-site': 'cross-site' };
@@ -174,7 +174,7 @@ describe('the sign-in with a token', () => {
     expect(await sessions()).toHaveLength(1);
   });
 
-  test('an embedding token in the query has no effect in a HEAD request or outside a frame', async () => {
+  test('an embedding token in the URL query has no effect in a HEAD request or outside a frame', async () => {
     const visitor = new Visitor(server);
     const token = await signToken(server, secret);
     await fetch(`${server.baseUrl}${root}?token=${token}`, { method: 'HEAD' });
@@ -255,7 +255,7 @@ describe('the sign-in with a token', () => {
     }
   });
 
-  test('an embedding token works once, also with another encoding of its signature, and its hash is stored until it expires', async () => {
+  test("an embedding token works only once, even with another encoding of its signature, and the server stores the token's hash until the token expires", async () => {
     const token = await signToken(server, secret);
     expect((await post(new Visitor(server), token)).location).toBe(`${root}?sign_in=done`);
     await expectRefused(token, 'used');
@@ -274,7 +274,7 @@ describe('the sign-in with a token', () => {
     expect(new Date(row?.expires_at ?? 0).getTime()).toBeGreaterThan(clock.now().getTime());
   });
 
-  test('if ten parallel requests send the same embedding token, exactly one of them signs the person in', async () => {
+  test('if ten parallel requests contain the same embedding token, exactly one request signs the person in', async () => {
     const token = await signToken(server, secret);
     const answers = await Promise.all(Array.from({ length: 10 }, () => post(new Visitor(server), token)));
     const locations = answers.map(({ location }) => location?.split('=')[1]).sort();
@@ -309,7 +309,7 @@ describe('the sign-in with a token', () => {
     }
   });
 
-  test('if an embedding token has the e-mail address of an existing user, nobody is signed in until this user confirms the connection', async () => {
+  test('an embedding token with the e-mail address of an existing user signs nobody in until this user confirms the connection', async () => {
     const userId = await createMember(server, world.accountId, 'admin');
     const [before] = await server.sql<{ email: string }>('select * from users where id = $1', [userId]);
     const claims = { sub: 'boss', email: before?.email.toUpperCase() };
@@ -342,7 +342,7 @@ describe('the sign-in with a token', () => {
     expect(elsewhere.location).toContain('?notice=connect&');
   });
 
-  test("if an embedding token for a private board has an existing user's e-mail address, the page links to the confirmation", async () => {
+  test("if an embedding token for a private board has an existing user's address, the embedded board links to a page for confirming the connection", async () => {
     await server.sql('update boards set is_public = false where id = $1', [world.boardId]);
     const userId = await createUser(server);
     const [user] = await server.sql<{ email: string }>('select email from users where id = $1', [userId]);
@@ -368,7 +368,7 @@ describe('the sign-in with a token', () => {
 });
 
 describe('the session of an embedded board', () => {
-  test('a member can read a private board in a frame, and the links in the frame name the account', async () => {
+  test("a member can read a private board in a frame, and the URLs of the links in the frame contain the account's slug", async () => {
     const hidden = await createWorld(server);
     world = hidden;
     secret = await letEmbed(server, hidden);
@@ -384,7 +384,7 @@ describe('the session of an embedded board', () => {
     expect((await new Visitor(server).get(root)).html).toContain('Another board');
   });
 
-  test('a session on embedded boards does not open other pages, and a session on other pages has no effect on embedded boards', async () => {
+  test('a session on embedded boards is not valid on other pages, and a session on other pages is not valid on embedded boards', async () => {
     const visitor = await embeddedPerson();
     const token = visitor.cookies.get(cookieName) ?? '';
     expect(isForMember((await visitor.get(root)).html)).toBe(true);
@@ -400,7 +400,7 @@ describe('the session of an embedded board', () => {
     expect(isForMember((await owner.get(root)).html)).toBe(false);
   });
 
-  test('a session on the embedded boards of one account has no effect on an embedded board of another account', async () => {
+  test('a session on the embedded boards of one account is not valid on an embedded board of another account', async () => {
     const other = await createWorld(server, { isPublic: true });
     await letEmbed(server, other);
     const id = await insertIdea(server, other);
@@ -442,7 +442,7 @@ describe('the session of an embedded board', () => {
     expect(await server.sql('select up_count from ideas where id = $1', [id])).toEqual([{ up_count: 1 }]);
   });
 
-  test('only a page of a listed website can send an embedding token in a form', async () => {
+  test('only a page of a listed website can sign a person in on an embedded board with an embedding token in a form', async () => {
     const token = await signToken(server, secret);
     const visitor = new Visitor(server);
     for (const origin of ['https://evil.example.com', `${hostOrigin}:8443`, 'null', server.baseUrl]) {
@@ -464,7 +464,7 @@ describe('the session of an embedded board', () => {
     expect((await visitor.get(answer.location ?? '')).html).toContain('Your sign-in has ended');
   });
 
-  test('an empty token, a refused token or the deletion of the secret ends a session on an embedded board, but a used token does not', async () => {
+  test('an empty or refused embedding token, or the deletion of the embedding secret, ends a session on an embedded board; a used token does not', async () => {
     const isSignedIn = async (visitor: Visitor) => isForMember((await visitor.get(root)).html);
     const token = await signToken(server, secret);
     const visitor = new Visitor(server);
@@ -490,12 +490,12 @@ describe('the session of an embedded board', () => {
     expect((await post(remaining, await signToken(server, secret))).location).toBe(`${root}?sign_in=signature`);
   });
 
-  test('an embedded board shows an explanation in a browser that stores no cookies in frames', async () => {
+  test('if a browser stores no cookies in frames, an embedded board explains that the browser blocks these cookies', async () => {
     const { html } = await new Visitor(server).get(`${root}?sign_in=done`);
     expect(html).toContain('blocks cookies in frames');
   });
 
-  test('over HTTPS, the cookie of an embedded board is partitioned and SameSite=None, and the ordinary cookie does not change', async () => {
+  test('over HTTPS, a sign-in on an embedded board sets only one cookie, which has the attributes Partitioned and SameSite=None', async () => {
     const secure = await startServerForTest({
       on: server,
       clock,

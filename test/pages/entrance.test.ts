@@ -7,7 +7,7 @@ const server = await startServerForFile();
 
 const browserAccept = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';
 
-test('a browser gets a page with links to the sign-in page and the documentation at the path /', async () => {
+test('a browser that opens the path / gets a page with links to the sign-in page and the documentation', async () => {
   const { status, headers, text } = await rawRequest(server, 'GET', '/', { headers: { accept: browserAccept } });
   expect(status).toBe(200);
   expect(headers.get('content-type')).toBe('text/html; charset=utf-8');

@@ -71,7 +71,7 @@ test('public pages show titles, names and labels without bidirectional control c
   expect(text).toContain('<bdi>(untitled)</bdi>');
 });
 
-test('the public page of an idea shows a text of 10,000 escaped characters completely', async () => {
+test('the public page of an idea shows a text of 10,000 characters completely, even if each character must be escaped', async () => {
   const { text } = await request(server, `GET ${paths[2]}`);
   expect(text).toContain('&amp;&lt;&gt;&quot;&#39;'.repeat(1000));
   expect(text).toContain('x'.repeat(300));

@@ -79,7 +79,7 @@ describe('signing up from a board', () => {
     expect((await follow(new Visitor(server), token, 'Eve')).status).toBe(404);
   });
 
-  test('a new person who signs up in a German browser gets the mail in German, and German becomes the language of their profile', async () => {
+  test('a new person who signs up in a German browser gets the mail in German, and German becomes the language of the new profile', async () => {
     await letJoin('everybody');
     const email = newAddress();
     const visitor = new Visitor(server, { 'accept-language': 'de-CH, en;q=0.5' });
@@ -90,7 +90,7 @@ describe('signing up from a board', () => {
     expect(await server.sql('select language from users where email = $1', [email])).toEqual([{ language: 'de' }]);
   });
 
-  test('an unknown e-mail address gets no sign-up mail if the account is invitation-only or the board does not exist', async () => {
+  test('the server sends no sign-up mail to an unknown e-mail address if the account is invitation-only or the board does not exist', async () => {
     expect(await linkFor(newAddress())).toBeUndefined();
     await letJoin('everybody');
     for (const next of ['/admin', '/b/no-such-board', `/admin${boardPath()}`]) {
@@ -99,7 +99,7 @@ describe('signing up from a board', () => {
     expect(mail.received).toEqual([]);
   });
 
-  test('an unknown e-mail address gets a sign-up link if its domain is allowed, in any spelling, and no mail if the domain is only similar', async () => {
+  test('the server mails a sign-up link to an address with an allowed domain, in any spelling, but not to an address with a similar domain', async () => {
     await letJoin('domains', ['Example.ORG', '@bücher.example']);
     for (const domain of [
       'example.org',
@@ -140,13 +140,13 @@ describe('signing up from a board', () => {
     return visitor.post('/sign-in/mail-link', { ...hiddenFields(html, '/sign-in'), email });
   }
 
-  test('if a domain is entered with full-width letters, the sign-up link is mailed to the same domain in ordinary letters', async () => {
+  test('if a person enters an e-mail address with full-width letters in the domain, the server mails the sign-up link to the ordinary domain', async () => {
     await letJoin('domains', ['example.org']);
     await linkFor('someone@ｅｘａｍｐｌｅ.org');
     expect(mail.received.map(({ to }) => to)).toEqual(['someone@example.org']);
   });
 
-  test('the form to join a private board gets the same answer as for a missing board, and unknown e-mail addresses get no link', async () => {
+  test('a request to join a private board gets the same answer as for a missing board, and unknown e-mail addresses get no sign-up link', async () => {
     await letJoin('everybody');
     await server.sql('update boards set is_public = false where account_id = $1', [world.accountId]);
     expect(await linkFor(newAddress())).toBeUndefined();
@@ -158,7 +158,7 @@ describe('signing up from a board', () => {
     expect((await visitor.get(boardPath())).status).toBe(404);
   });
 
-  test('a user with two-factor sign-in who uses a sign-up link must enter a code and then press the join button to become a member', async () => {
+  test('a user with two-factor sign-in who follows a sign-up link becomes a member only after entering a code and pressing the join button', async () => {
     await letJoin('everybody');
     const email = newAddress();
     const token = await linkFor(email);
@@ -176,7 +176,7 @@ describe('signing up from a board', () => {
     expect(await membersWith(email)).toMatchObject([{ account_id: world.accountId }]);
   });
 
-  test('a sign-up link stays valid if the server refuses the entered name', async () => {
+  test('a sign-up link stays valid if the server refuses the name that the person entered', async () => {
     await letJoin('everybody');
     const email = newAddress();
     const token = await linkFor(email);
@@ -188,7 +188,7 @@ describe('signing up from a board', () => {
     expect((await follow(new Visitor(server), token, 'Grace')).status).toBe(303);
   });
 
-  test("a sign-up link stops working when its e-mail address may no longer join the account, or when the account's erasure begins", async () => {
+  test("a sign-up link becomes invalid when its e-mail address may no longer join the account, or when the account's erasure begins", async () => {
     await letJoin('everybody');
     const [first, second] = [await linkFor(newAddress()), await linkFor(newAddress())];
     await letJoin('domains', ['example.org']);
@@ -202,7 +202,7 @@ describe('signing up from a board', () => {
     expect(await linkFor(newAddress())).toBeUndefined();
   });
 
-  test("a sign-up link leads to the account that mailed it, even if a board of another account has taken the board's slug", async () => {
+  test("a sign-up link leads to the account that mailed the link, even if another account's board has taken the slug since then", async () => {
     await letJoin('everybody');
     const email = newAddress();
     const token = await linkFor(email);
@@ -224,7 +224,7 @@ describe('signing up from a board', () => {
     expect([answer.status, answer.html.includes('without an invitation')]).toEqual([403, true]);
   });
 
-  test('if one e-mail address uses sign-up links of two accounts at the same time, one user is created and joins both accounts', async () => {
+  test('if one person uses sign-up links of two accounts at the same time, one user is created and becomes a member of both accounts', async () => {
     const other = await createWorld(server, { isPublic: true });
     for (const one of [world, other]) await letJoin('everybody', [], one);
     for (let round = 0; round < 3; round++) {
@@ -240,7 +240,7 @@ describe('signing up from a board', () => {
     }
   });
 
-  test('if two sign-up links of one account and one e-mail address are used at the same time, they create one member', async () => {
+  test('if two sign-up links of one account to one e-mail address are used at the same time, the account gets one new member', async () => {
     await letJoin('everybody');
     const email = newAddress();
     const tokens = [await linkFor(email), await linkFor(email)];
@@ -249,7 +249,7 @@ describe('signing up from a board', () => {
     expect(await membersWith(email)).toEqual([asMember('Grace')]);
   });
 
-  test('if a user with the e-mail address was created after the mail, a sign-up link signs this user in without asking for a name', async () => {
+  test('if a user with the same e-mail address is created after the sign-up mail, the link signs this user in without asking for a name', async () => {
     await letJoin('everybody');
     const email = newAddress();
     const token = await linkFor(email);
@@ -332,7 +332,7 @@ describe('joining as a signed-in person', () => {
     expect(await membersWith(await emailOf(server, adminId))).toMatchObject([{ role: 'admin' }]);
   });
 
-  test('a visitor who is not signed in and sends the form to join must sign in first, and a form without form_token is refused', async () => {
+  test('a visitor who sends the form to join an account must sign in first, and the server refuses the form without form_token', async () => {
     await letJoin('everybody');
     const answer = await new Visitor(server).post(`${boardPath()}/join`, {});
     expect([answer.status, answer.location]).toEqual([
@@ -363,7 +363,7 @@ describe('the rule for joining an account', () => {
   const save = (visitor: Visitor, join_rule: string, join_domains = '') =>
     visitor.submit('/admin/account', '/admin/account/joining', { join_rule, join_domains });
 
-  test('owners and admins can set who may join their account, but a moderator cannot', async () => {
+  test('an owner or admin can set which people may join the account, but a moderator cannot', async () => {
     for (const role of ['owner', 'admin'] as const) {
       const userId = await createMember(server, world.accountId, role);
       const visitor = await signedIn(server, userId);
@@ -402,15 +402,18 @@ describe('the rule for joining an account', () => {
     [`${'x'.repeat(64)}.com`, 'is not a domain'],
     ['', 'at least one domain'],
     [Array.from({ length: 21 }, (_, n) => `d${n}.example`).join(' '), 'at most 20 domains'],
-  ])('the account settings refuse the domains %j for joining, and the form still shows them', async (domains, why) => {
-    const visitor = await signedIn(server, world.ownerId);
-    const { status, html } = await save(visitor, 'domains', domains);
-    expect([status, html.includes(why)]).toEqual([422, true]);
-    expect(html).toContain(`>${domains}</textarea>`);
-    expect(await setting()).toEqual({ join_rule: 'invited', join_domains: [] });
-  });
+  ])(
+    'the account settings refuse the e-mail domains %j for joining, and the form still shows the entered domains',
+    async (domains, why) => {
+      const visitor = await signedIn(server, world.ownerId);
+      const { status, html } = await save(visitor, 'domains', domains);
+      expect([status, html.includes(why)]).toEqual([422, true]);
+      expect(html).toContain(`>${domains}</textarea>`);
+      expect(await setting()).toEqual({ join_rule: 'invited', join_domains: [] });
+    },
+  );
 
-  test('the operator can set with the command line who may join an account', async () => {
+  test('the operator can set on the command line which people may join an account', async () => {
     const cli = cliOn(server.url);
     const [account] = await server.sql<{ slug: string }>('select slug from accounts where id = $1', [world.accountId]);
     const update = ['account', 'update', '--account', account?.slug ?? ''];

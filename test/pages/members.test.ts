@@ -86,7 +86,7 @@ describe('who may open a board', () => {
     }
   });
 
-  test('a member who is removed from an account or blocked there gets 404 for its private board', async () => {
+  test("a member who is removed from an account or blocked in it gets 404 for the account's private board", async () => {
     await server.sql('delete from memberships where user_id = $1', [memberId]);
     expect((await member.get(boardPath())).status).toBe(404);
     await server.sql(`insert into memberships (account_id, user_id, role) values ($1, $2, 'member')`, [
@@ -98,7 +98,7 @@ describe('who may open a board', () => {
     expect((await member.get(boardPath())).status).toBe(404);
   });
 
-  test('if a person can open several boards with the same slug, a query parameter names the account, and links and forms keep it', async () => {
+  test('if a person can open several boards with the same slug, the query parameter account names the account in links and forms', async () => {
     const { accountId } = await createAccount(server);
     await server.sql(`insert into memberships (account_id, user_id, role) values ($1, $2, 'member')`, [
       accountId,
@@ -122,7 +122,7 @@ describe('who may open a board', () => {
     expect(await votesOf(ideaId)).toEqual([{ value: 1, user_id: memberId }]);
   });
 
-  test('shared caches may store the pages of a public board for visitors without a session, and no cache may store them for a member', async () => {
+  test("shared caches may store a public board's pages for visitors without a session, but no cache may store a member's pages", async () => {
     await setBoard('is_public = true');
     const id = await put('The one');
     for (const path of [boardPath(), ideaPath(id)]) {
@@ -136,7 +136,7 @@ describe('who may open a board', () => {
     }
   });
 
-  test('if a visitor who is not signed in sends a form of a board, nothing changes, and the sign-in page leads back to the board', async () => {
+  test('if a visitor who is not signed in sends a form on a board, nothing changes, and the sign-in page leads back to this board', async () => {
     await setBoard('is_public = true');
     const id = await put('The one');
     for (const form of [`/ideas/${id}/vote`, `/ideas/${id}/comments`, `/ideas/${id}/follow`, '/new']) {
@@ -159,7 +159,7 @@ describe('who may open a board', () => {
     expect(back.location).toBe(`${boardPath()}/new?title=x`);
   });
 
-  test('a signed-in person who is not a member of the account can read ideas of its public board, but a vote gets 403', async () => {
+  test('a signed-in person who is not a member of an account can read ideas of its public board, but a vote gets 403', async () => {
     await setBoard('is_public = true');
     const id = await put('The one');
     const stranger = await signedIn(
@@ -205,7 +205,7 @@ test('pages of a board, notices, refused votes and missing pages are in German f
 });
 
 describe('votes', () => {
-  test("a member's vote counts separately from the vote of a token that the member issued", async () => {
+  test("a member's vote and the vote of a token that the member issued count as two votes", async () => {
     const id = await put('The one');
     const { token } = await issueToken(server, world, 'write', { issuerId: memberId });
     await request(server, `POST /api/v1/ideas/${id}/vote`, { token, json: { value: 'up' } });
@@ -230,7 +230,7 @@ describe('votes', () => {
     await expectInvariants(server);
   });
 
-  test("the button of a member's current vote is shown as pressed, and another press would withdraw the vote", async () => {
+  test("the button of a member's current vote is shown as pressed, and the button's value is none, so another press withdraws the vote", async () => {
     const id = await put('The one');
     const buttons = async () =>
       parse((await member.get(ideaPath(id))).html)
@@ -252,7 +252,7 @@ describe('votes', () => {
     ]);
   });
 
-  test('after a vote in a list, the browser returns to this list, and a forged return address does not lead to another website', async () => {
+  test('after a vote in a list of ideas, the browser returns to this list, and a forged return address does not lead to another website', async () => {
     const id = await put('The one');
     const list = `${boardPath()}?status=open&sort=top`;
     const sent = await member.submit(list, `${ideaPath(id)}/vote`, { value: 'up' });
@@ -268,7 +268,7 @@ describe('votes', () => {
     }
   });
 
-  test('ten parallel first votes of one person create one voter and count once', async () => {
+  test("if one person's first vote is sent ten times in parallel, one voter is created and one vote counts", async () => {
     const id = await put('The one');
     const { html } = await member.get(ideaPath(id));
     const form_token = parse(html).querySelector('[name=form_token]')?.getAttribute('value') ?? '';
@@ -280,7 +280,7 @@ describe('votes', () => {
     await expectInvariants(server);
   });
 
-  test('if the board or the status accepts no votes, a vote is not stored, and the page explains the refusal', async () => {
+  test("if the board or the idea's status accepts no votes, a member's vote is not stored, and the page explains the reason", async () => {
     const id = await put('The one');
     const form_token =
       parse((await member.get(ideaPath(id))).html)
@@ -306,7 +306,7 @@ describe('votes', () => {
 });
 
 describe('ideas', () => {
-  test('an idea that a member submits appears on the board, its author follows it, and an event is recorded', async () => {
+  test('an idea that a member submits appears on the board, the member follows the idea, and the server records an event', async () => {
     const sent = await submit({ body: 'Line one\nLine two' });
     const [idea] = await server.sql<{ id: number }>('select * from ideas where board_id = $1', [world.boardId]);
     expect(idea).toMatchObject({
@@ -338,7 +338,7 @@ describe('ideas', () => {
     ).toEqual([{ moderation_state: 'pending' }, { moderation_state: 'published' }]);
   });
 
-  test('the first submission of a new idea shows similar ideas, and a second submission with the same title creates the idea', async () => {
+  test('when a member first submits a new idea, the page shows similar ideas, and a second submission with the same title creates the idea', async () => {
     const similar = await put('Export a board as a CSV file');
     await put('Dark mode');
     const shown = await submit({});
@@ -427,7 +427,7 @@ describe('ideas', () => {
 });
 
 describe('comments and following', () => {
-  test("a member's comment is on the page of the idea, and a second comment in a row is refused and kept in the form", async () => {
+  test("a member's comment appears on the page of the idea, and a second comment in a row is refused but stays in the form", async () => {
     const id = await put('The one');
     const sent = await sendOn(id, 'comments', { body: ' Yes,\nplease. ' });
     const [comment] = await server.sql<{ id: number }>('select * from comments where idea_id = $1', [id]);
@@ -452,7 +452,7 @@ describe('comments and following', () => {
     expect(await followers()).toEqual([]);
   });
 
-  test('a member cannot vote or comment on an idea through the path of another board of the account', async () => {
+  test('a member cannot vote or comment on an idea if the path contains the slug of another board of the account', async () => {
     const other = await createBoard(server, world.accountId);
     const elsewhere = await insertIdea(server, { ...world, boardId: other.id }, { title: 'Elsewhere' });
     const id = await put('Here');
@@ -472,7 +472,7 @@ describe('comments and following', () => {
 });
 
 describe('moderation on the board', () => {
-  test("on the board's page of an idea, a moderator sets the status and adds and removes a tag, and returns to this page", async () => {
+  test("a moderator can set the status and add and remove a tag on the board's page of an idea, and returns to this page", async () => {
     const id = await put('The one');
     const tagId = await createTag(server, world.accountId, world.boardId, 'Design');
     const moderator = await signedIn(server, await createMember(server, world.accountId, 'moderator'));
@@ -487,7 +487,7 @@ describe('moderation on the board', () => {
     expect((await member.get(ideaPath(id))).html).not.toContain('/admin/ideas');
   });
 
-  test('a moderator can merge an idea from its page on the board with search and preview, and then sees the target on the board', async () => {
+  test("a moderator can search and preview a merge target on the board's page of an idea, and sees the target after the merge", async () => {
     const [source, target] = [await put('Night mode'), await put('Dark mode')];
     const moderator = await signedIn(server, await createMember(server, world.accountId, 'moderator'));
     const form = `/admin/ideas/${source}/merge?on=${world.boardSlug}`;
@@ -501,7 +501,7 @@ describe('moderation on the board', () => {
     expect(noticeIn((await moderator.get(merged.location ?? '')).html)).toBe('The ideas are merged.');
   });
 
-  test('a moderator approves or rejects a pending idea from its page on the board, and other members get 404 for this page', async () => {
+  test("a moderator can approve or reject a pending idea on the board's page of this idea, and other members get 404 for this page", async () => {
     const [approved, rejected] = [
       await put('Good', { moderationState: 'pending' }),
       await put('Bad', { moderationState: 'pending' }),
@@ -520,7 +520,7 @@ describe('moderation on the board', () => {
   });
 });
 
-test('a member can send RATE_LIMIT_MEMBER votes and comments in an hour, and after that the page says when to try again', async () => {
+test('a member can send at most RATE_LIMIT_MEMBER votes and comments in an hour, and after that the page says when to try again', async () => {
   const limited = await startServerForTest({ on: server, clock, environment: { RATE_LIMIT_MEMBER: '2' } });
   const { email, password } = await givePassword(server, memberId);
   const visitor = new Visitor(limited);

@@ -76,7 +76,7 @@ async function copiesOf(id: number) {
 }
 
 describe('editing a comment', () => {
-  test('for 15 minutes, the author can edit a comment, and the comment keeps its place and shows that it was edited', async () => {
+  test('an author can edit a comment for 15 minutes, and the comment stays at its place and is marked as edited', async () => {
     const id = await comment('Frist!');
     await comment('Second.', await signedIn(server, world.ownerId));
     clock.set(new Date(afterMinutes(15).getTime() - 1));
@@ -92,7 +92,7 @@ describe('editing a comment', () => {
     await expectInvariants(server);
   });
 
-  test('15 minutes after a comment, its author can no longer edit or delete it, and the form keeps the entered text', async () => {
+  test('an author can no longer edit or delete a comment after 15 minutes, and the refused form keeps the entered text', async () => {
     const id = await comment('As it was');
     clock.set(afterMinutes(15));
     expect(await linksOn(id)).toEqual([]);
@@ -108,7 +108,7 @@ describe('editing a comment', () => {
     expect(await commentsOf()).toEqual([{ id, body: 'As it was', edited_at: null }]);
   });
 
-  test('a member can neither edit nor delete the comment of another person, but a moderator can edit it and give a reason', async () => {
+  test("a member can neither edit nor delete another person's comment, but a moderator can edit this comment and give a reason", async () => {
     const id = await comment('Mine');
     const other = await signedIn(server, await createMember(server, world.accountId, 'member'));
     const moderator = await signedIn(server, await createMember(server, world.accountId, 'moderator'));
@@ -131,7 +131,7 @@ describe('editing a comment', () => {
     ).toEqual([{ reason: 'Tone' }]);
   });
 
-  test('an edit of a comment needs a valid text, an unfrozen board and a status that accepts comments, but a deletion needs none of them', async () => {
+  test('the edit of a comment needs a valid text, an unfrozen board and a status that accepts comments, but the deletion does not', async () => {
     const change = (text: string) => server.sql(text, [world.boardId]);
     const id = await comment('As it was');
     for (const body of [' ', 'x'.repeat(501)]) {
@@ -153,7 +153,7 @@ describe('editing a comment', () => {
 });
 
 describe('deleting a comment', () => {
-  test('an author can delete a comment after a confirmation, the comment count decreases, and the author can comment again', async () => {
+  test('after an author confirms the deletion of a comment, the comment count decreases, and the author can comment again', async () => {
     const id = await comment('By mistake');
     const page = await member.get(commentPath(id, 'delete'));
     expect(page.html).toContain('By mistake');
@@ -195,7 +195,7 @@ describe('deleting a comment', () => {
     await expectInvariants(server);
   });
 
-  test('if six edits and six deletions of a comment run in parallel, one deletion succeeds, and the comment count stays exact', async () => {
+  test("if six edits and six deletions of a comment run in parallel, exactly one deletion succeeds, and the idea's comment count is correct", async () => {
     const id = await comment('Contested');
     const moderator = await signedIn(server, world.ownerId);
     const sent = await Promise.all(
@@ -228,7 +228,7 @@ test('edits and deletions of comments count against RATE_LIMIT_MEMBER, and above
 });
 
 describe('the copies of a comment', () => {
-  test('an edit or deletion of a comment removes the old text from its event and stored response, and a deletion also removes the text from notifications', async () => {
+  test('editing or deleting a comment removes its old text from stored events and responses, and deleting a comment also removes the text from notifications', async () => {
     const { token } = await issueToken(server, world, 'write', { issuerId: memberId });
     const idempotencyKey = 'one-comment';
     const post = () =>
@@ -261,14 +261,14 @@ describe('the copies of a comment', () => {
     expect(await notifications()).not.toContain('password');
   });
 
-  test('the deletion of a comment also removes the text from an event that the previous server version stored without data', async () => {
+  test('the deletion of a comment also removes its text from an event that the previous server version stored without the column data', async () => {
     const id = await comment('Of old');
     await server.sql('update events set data = null where idea_id = $1', [ideaId]);
     await send(commentPath(id, 'delete'));
     expect((await copiesOf(id)).events).toEqual([{ data: null, body: '(deleted)' }]);
   });
 
-  test('after the deletion of a comment, its text is gone from pending webhook deliveries and from stored responses of webhook receivers', async () => {
+  test("after the deletion of a comment, pending webhook deliveries and stored responses of webhook receivers no longer contain the comment's text", async () => {
     const receiver = await startReceiver((response, { body }) => response.writeHead(200).end(body));
     const failing = await startReceiver((response, { body }) => response.writeHead(500).end(body));
     await addWebhook(server, world, { url: receiver.url });

@@ -42,7 +42,7 @@ const rowOf = async (id: number) => {
   return row;
 };
 
-test('the page of an idea links to the edit and delete forms, for the author within 15 minutes and for moderators at any time', async () => {
+test('the page of an idea links to its edit and delete forms for the author during 15 minutes, and for moderators at any time', async () => {
   const id = await insert();
   const both = [pathOf(id, '/edit'), pathOf(id, '/delete')];
   const stranger = await signedIn(server, await createMember(server, world.accountId, 'member'));
@@ -70,7 +70,7 @@ test('an author can edit an idea with a form, and after an invalid input the for
   expect(await rowOf(id)).toMatchObject({ title: 'Better' });
 });
 
-test('if a moderator changes an idea while its author edits it, the form shows the conflict, keeps the entered text, and can be resent', async () => {
+test("if a moderator changes an idea during the author's edit, the author's form shows the conflict, keeps the entered text, and can be resent", async () => {
   const id = await insert();
   const page = parse((await member.get(pathOf(id, '/edit'))).html);
   const fieldOf = (name: string) => page.querySelector(`[name=${name}]`)?.getAttribute('value') ?? '';

@@ -49,7 +49,7 @@ test('the page "My ideas" lists the ideas that the member submitted to the board
   ]);
 });
 
-test('the page "My votes" lists the ideas that the member voted for or against, without withdrawn votes and votes copied by merges', async () => {
+test('the page "My votes" lists the ideas that the member voted for or against, but not ideas with a withdrawn or copied vote', async () => {
   const [up, down, withdrawn, target] = [
     await put('Up'),
     await put('Down'),
@@ -88,7 +88,7 @@ test('the page "Followed ideas" lists the board\'s ideas that the member follows
   expect(await titles()).toEqual(['Kept']);
 });
 
-test('each of the lists My ideas, My votes and Followed ideas shows 41 ideas on its pages, each idea once, newest first', async () => {
+test('the lists "My ideas", "My votes" and "Followed ideas" each show 41 ideas on several pages, each idea once, newest first', async () => {
   const reader = await createMember(server, world.accountId, 'member');
   await server.sql(
     `with made as (
@@ -120,7 +120,7 @@ test('each of the lists My ideas, My votes and Followed ideas shows 41 ideas on 
   expect((await by.get(`${boardPath()}/mine?cursor=none`)).status).toBe(400);
 });
 
-test('the page of a board links to "My ideas" only for members, and a visitor must sign in to open "My votes"', async () => {
+test('only members see a link to "My ideas" on the page of a board, and a visitor must sign in to open "My votes"', async () => {
   const link = async (by: Visitor) =>
     parse((await by.get(boardPath())).html).querySelector(`a[href="${boardPath()}/mine"]`);
   expect((await link(member))?.textContent).toBe('Mine');

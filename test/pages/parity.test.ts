@@ -263,7 +263,7 @@ const actions: Action[] = [
 ];
 
 test.each(actions)(
-  'if a $by $what, a page, a REST request and an MCP tool call cause the same database rows, events and notifications',
+  'if a $by $what, a page form, a REST request and an MCP tool call cause the same database rows, events and notifications',
   async one => {
     for (const way of ways) {
       const scene = scenes[way];

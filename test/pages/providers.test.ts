@@ -104,7 +104,7 @@ async function useAddressOf(userId: number) {
 }
 
 describe('signing in with a provider', () => {
-  test('a new person can sign in with a provider from the sign-in page of a public board, and becomes a member', async () => {
+  test('a new person can sign in through an identity provider from the sign-in page of a public board, and becomes a member', async () => {
     const visitor = await memberSignedIn();
     const page = await visitor.get(boardPath());
     expect(page.html).toContain('<bdi>Grace Hopper</bdi>');
@@ -124,7 +124,7 @@ describe('signing in with a provider', () => {
     expect(readAudit(server.auditLines).at(-1)).toMatchObject({ account_id: world.accountId });
   });
 
-  test('people can sign in with a provider that sends the e-mail address only at its userinfo endpoint', () =>
+  test('people can sign in with an identity provider that returns the e-mail address only at its userinfo endpoint', () =>
     withAnotherProvider(
       async another => {
         await memberSignedIn();
@@ -135,7 +135,7 @@ describe('signing in with a provider', () => {
       { hasLeanTokens: true },
     ));
 
-  test('the sign-in pages of a private board and of a missing board show no provider buttons', async () => {
+  test('the sign-in pages of a private board and of a missing board show no buttons of identity providers', async () => {
     const secret = await createBoard(server, world.accountId, { isPublic: false });
     for (const slug of [secret.slug, 'no-such-board']) {
       const page = await new Visitor(server).get(`/sign-in?next=/b/${slug}`);
@@ -143,7 +143,7 @@ describe('signing in with a provider', () => {
     }
   });
 
-  test('a sign-in with a provider begins only with a form of this server, and a GET request shows this form', async () => {
+  test('a sign-in with an identity provider starts only after a form of this server is submitted, and a GET request shows this form', async () => {
     const visitor = new Visitor(server);
     const page = await visitor.get(`/sign-in/provider/${key}?next=${boardPath()}`);
     expect(hiddenFields(page.html, `/sign-in/provider/${key}`)).toEqual({ next: boardPath() });
@@ -153,7 +153,7 @@ describe('signing in with a provider', () => {
     expect((await visitor.get('/sign-in/provider/0123456789abcdef0123456789abcdef')).status).toBe(404);
   });
 
-  test("an invitation-only account refuses new people from a provider, unless the provider's setting lets everybody join", async () => {
+  test("an invitation-only account refuses new people who sign in with an identity provider, unless the provider's setting lets everybody join", async () => {
     world = await createWorld(server, { isPublic: true });
     key = await addProvider(world, false);
     const before = await countUsers();
@@ -182,12 +182,12 @@ describe('failures of a provider', () => {
     ['that has expired', { exp: Math.floor(Date.now() / 1000) - 3_600 }],
     ['of the future', { iat: Math.floor(Date.now() / 1000) + 3_600, nbf: Math.floor(Date.now() / 1000) + 3_600 }],
     ['with an endless subject', { sub: 'x'.repeat(256) }],
-  ])("a provider's ID token %s signs nobody in", async (_, changes) => {
+  ])("an identity provider's ID token %s signs nobody in", async (_, changes) => {
     provider.changeIdToken = claims => ({ ...claims, ...changes });
     expect(await refused()).toEqual(invalid);
   });
 
-  test("a provider's ID token that is signed with a wrong key signs nobody in", () =>
+  test("an identity provider's ID token with a signature of a wrong key signs nobody in", () =>
     withAnotherProvider(async another => {
       another.answer = (request, response) => {
         if (request.url !== '/jwks') return false;
@@ -200,24 +200,24 @@ describe('failures of a provider', () => {
       expect(await refused()).toEqual(invalid);
     }));
 
-  test('a sign-in with a provider is refused if the e-mail address is not verified', async () => {
+  test('a sign-in with an identity provider is refused if the provider has not verified the e-mail address', async () => {
     provider.person = { ...newPerson(), email_verified: false };
     expect(await refused()).toEqual([403, ['sign_in.failed', 'unverified_address']]);
   });
 
-  test('a person who cancels the sign-in at the provider is not signed in', async () => {
+  test('a person who cancels the sign-in at an identity provider is not signed in', async () => {
     provider.person = null;
     expect(await refused()).toEqual([403, ['sign_in.failed', 'provider']]);
   });
 
-  test("a provider's answer that arrives after ten minutes signs nobody in", async () => {
+  test("an identity provider's answer signs nobody in if it arrives ten minutes or more after the start of the sign-in", async () => {
     const visitor = new Visitor(server);
     const callback = await reachCallback(visitor);
     clock.advance(10 * 60_000);
     expect((await visitor.get(callback)).status).toBe(400);
   });
 
-  test("a provider's answer signs nobody in if another browser sends it, or if its state or its account has been changed", async () => {
+  test("an identity provider's answer signs nobody in if it arrives from another browser or has a changed state or account", async () => {
     const visitor = new Visitor(server);
     const callback = await reachCallback(visitor);
     const cookies = [...visitor.cookies];
@@ -234,7 +234,7 @@ describe('failures of a provider', () => {
     }
   });
 
-  test("if a provider's answer arrives several times, even in parallel, the person is signed in once, and only one user is created", async () => {
+  test("if an identity provider's answer arrives several times, even in parallel, the person is signed in once, and only one user is created", async () => {
     const visitor = new Visitor(server);
     const callback = await reachCallback(visitor);
     const browsers = [1, 2, 3].map(() => {
@@ -252,7 +252,7 @@ describe('failures of a provider', () => {
     expect(await countUsers()).toBe(before + 1);
   });
 
-  test('if a new person signs in with a provider in two browsers at the same time, only one user is created', async () => {
+  test('if a new person signs in with an identity provider in two browsers at the same time, only one user is created', async () => {
     const visitors = [new Visitor(server), new Visitor(server)];
     const callbacks: [Visitor, string][] = [];
     for (const visitor of visitors) callbacks.push([visitor, await reachCallback(visitor)]);
@@ -262,7 +262,7 @@ describe('failures of a provider', () => {
     expect(await countUsers()).toBe(before + 1);
   });
 
-  test('if a provider does not answer, the sign-in page reports the problem, and the other ways to sign in still work', () =>
+  test('if an identity provider does not answer, the sign-in page reports the problem, and the other ways to sign in still work', () =>
     withAnotherProvider(async another => {
       another.answer = (_request, response) => {
         response.destroy();
@@ -275,7 +275,7 @@ describe('failures of a provider', () => {
       expect((await owner.get('/admin')).status).toBe(200);
     }));
 
-  test('a provider with a private IP address is refused, unless WEBHOOK_ALLOWED_CIDRS allows it', async () => {
+  test('the server refuses an identity provider with a private IP address, unless WEBHOOK_ALLOWED_CIDRS allows this address', async () => {
     const closed = await startServer({ on: server, clock, environment: { BASE_URL: baseUrl } });
     try {
       const before = provider.requests.length;
@@ -305,7 +305,7 @@ async function withAnotherProvider(
 }
 
 describe('an identity with the address of an existing user', () => {
-  test("if a provider reports an existing user's e-mail address, the person signs in only after a confirmation through the mailbox", async () => {
+  test("if an identity provider reports an existing user's e-mail address, the sign-in succeeds only after a confirmation through a mailed link", async () => {
     const userId = await createMember(server, world.accountId, 'moderator');
     const email = await useAddressOf(userId);
     const visitor = new Visitor(server);
@@ -326,7 +326,7 @@ describe('an identity with the address of an existing user', () => {
     expect((await server.sql('select id from identities where user_id = $1', [userId])).length).toBe(1);
   });
 
-  test('a signed-in user can confirm the connection to a provider with a button, and another user cannot use this confirmation', async () => {
+  test('a signed-in user can confirm the connection to an identity provider with a button, but another user cannot use this confirmation', async () => {
     const userId = await createMember(server, world.accountId, 'member');
     await useAddressOf(userId);
     const visitor = await signedIn(server, userId);
@@ -345,7 +345,7 @@ describe('an identity with the address of an existing user', () => {
     expect((await signInWith()).status).toBe(200);
   });
 
-  test("a user with two-factor sign-in who signs in with a provider must enter a code, and can then open only the provider's account", async () => {
+  test("a user with two-factor sign-in who signs in with an identity provider must enter a code, and can open only the provider's account", async () => {
     const { user, secretCode } = await userWithSecondFactor();
     const visitor = new Visitor(server);
     const asked = await signInWith(visitor);
@@ -400,7 +400,7 @@ async function followSomething(of: World, userId: number, title: string) {
 }
 
 describe('a session of a provider', () => {
-  test("a session that began with a provider cannot open other accounts, their consent pages, the operator's panel, or pages about the person", async () => {
+  test("a session from a provider sign-in cannot open other accounts, consent pages for other accounts, the operator's panel or the person's own pages", async () => {
     const userId = await createMember(server, world.accountId, 'owner');
     const other = await createWorld(server);
     await server.sql(`insert into memberships (account_id, user_id, role) values ($1, $2, 'owner')`, [
@@ -444,7 +444,7 @@ describe('a session of a provider', () => {
     expect((await browser.get('/admin/profile')).status).toBe(200);
   });
 
-  test('a session that began with a provider shows no notifications and no followed ideas from other accounts', async () => {
+  test('a session from a provider sign-in shows no notifications and no followed ideas from other accounts', async () => {
     const userId = await createMember(server, world.accountId, 'member');
     const other = await createWorld(server);
     // The test looks for the name or the slug of the other account. A notification shows the name of its account, or
@@ -472,7 +472,7 @@ describe('a session of a provider', () => {
     expect(await shownTo(ordinary)).toEqual([false, false]);
   });
 
-  test('a person who can sign in only with a provider can open the profile, and can download their data right after a sign-in', async () => {
+  test('a person who can sign in only with an identity provider can open the profile, and can download personal data right after a sign-in', async () => {
     const visitor = await memberSignedIn();
     const profile = await visitor.get('/admin/profile');
     expect([profile.status, profile.html.includes('/admin/profile/password')]).toEqual([200, false]);
@@ -482,7 +482,7 @@ describe('a session of a provider', () => {
     expect((await visitor.submit('/admin/profile/export', '/admin/profile/export')).status).toBe(422);
   });
 
-  test('if an account requires its provider, members can open the account only after a provider sign-in, and owners after any sign-in', async () => {
+  test('if an account requires sign-in with its identity provider, other sign-ins open the account only for owners', async () => {
     const member = await createMember(server, world.accountId, 'member');
     const ordinary = await signedIn(server, member);
     await administer(server, async admin =>

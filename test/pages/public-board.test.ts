@@ -64,7 +64,7 @@ describe('the board', () => {
     expect(text).toContain(`<link rel="canonical" href="https://ideas.example.com${boardPath()}">`);
   });
 
-  test('a public board can list its ideas by score, highest first', async () => {
+  test('a public board can sort its ideas by score, with the highest score first', async () => {
     const liked = await put('Liked', 'new', { createdAt: new Date('2026-01-01') });
     await put('Not yet');
     await server.sql('update ideas set up_count = 3 where id = $1', [liked]);
@@ -82,7 +82,7 @@ describe('the board', () => {
     expect(page.text).toContain('<meta name="robots" content="noindex">');
   });
 
-  test('the search of a public board keeps the chosen status and order', async () => {
+  test('the search on a public board keeps the chosen status filter and sort order', async () => {
     await put('Export as CSV');
     await put('Façade export', 'done');
     await put('Import');
@@ -96,7 +96,7 @@ describe('the board', () => {
     expect(linkIn(text, 'Newest')).toBe(`${boardPath()}?q=exp&status_key=done`);
   });
 
-  test('the links of a public board lead through all its pages and back to the first page', async () => {
+  test("the page links of a public board's list lead through all pages and back to the first page", async () => {
     for (let n = 1; n <= 45; n++) await put(`Export ${n}`);
     for (const start of [
       boardPath(),
@@ -154,19 +154,19 @@ describe('the board', () => {
     'cursor=WyJ0b3AiLDEsMV0',
     `cursor=${'A'.repeat(600)}`,
     'sort=top&sort=newest',
-  ])('the public board shows an error page for the invalid query %s', async query => {
+  ])('a public board shows an error page for the invalid query %s', async query => {
     const { status, text } = await get(`${boardPath()}?${query}`);
     expect(status).toBe(400);
     expect(linkIn(text, 'Start again')).toBe(boardPath());
   });
 
-  test('the public board answers 404 to a filter by an unknown status', async () => {
+  test('a public board answers 404 to a filter by an unknown status', async () => {
     expect((await get(`${boardPath()}?status_key=none`)).status).toBe(404);
   });
 });
 
 describe('an idea', () => {
-  test('the public page of an idea shows its status, tags, tally, author, text and comments', async () => {
+  test("the public page of an idea shows the idea's status, tags, vote counts, author, text and comments", async () => {
     const id = await put('Dark mode', 'done', { body: 'For late evenings.\n\nAnd early mornings.' });
     const tagId = await createTag(server, world.accountId, world.boardId, 'Design');
     await server.sql('insert into idea_tags (idea_id, tag_id, account_id) values ($1, $2, $3)', [
@@ -198,7 +198,7 @@ describe('an idea', () => {
     expect(linkIn(text, 'All ideas of ')).toBe(boardPath());
   });
 
-  test('URLs in descriptions, ideas and comments are links on the public pages, but URLs on the cards of ideas are not', async () => {
+  test('the public pages show URLs in descriptions, ideas and comments as links, but URLs in the list of ideas as plain text', async () => {
     await server.sql(`update boards set description = 'Read https://a.example/d.' where id = $1`, [world.boardId]);
     const id = await put('Linked', 'new', { body: 'See https://a.example/b.\nThanks' });
     await comment(id, 'Or (https://a.example/c)');
@@ -230,7 +230,7 @@ describe('an idea', () => {
     expect((await get(link.pathname)).text).toContain('<h1><bdi>Told of</bdi></h1>');
   });
 
-  test('a merged idea is not listed, and its public page links to the idea that it was merged into', async () => {
+  test("a public board does not list a merged idea, and the merged idea's page links to the target of the merge", async () => {
     const source = await put('Night mode');
     const target = await put('Dark mode');
     await runAsUser(server, world, world.ownerId, op => mergeIdea(op, source, target));
@@ -250,7 +250,7 @@ describe('an idea', () => {
 });
 
 describe('private data', () => {
-  test('pending and rejected ideas and ideas with a hidden status are not listed and have no public page', async () => {
+  test('a public board does not list pending ideas, rejected ideas and ideas with a hidden status, and these ideas have no public page', async () => {
     const hidden = [
       await put('A pending secret', 'new', { moderationState: 'pending' }),
       await put('A rejected secret', 'new', { moderationState: 'rejected' }),
@@ -340,7 +340,7 @@ describe('private data', () => {
     expect(await snapshot(server)).toEqual(before);
   });
 
-  test('a change of the setting is_public makes a board public or private from the next request on', async () => {
+  test('a change of the setting is_public takes effect at the next request for a page of the board', async () => {
     const setPublic = (value: boolean) =>
       server.sql('update boards set is_public = $1 where id = $2', [value, world.boardId]);
     await setPublic(false);
@@ -351,7 +351,7 @@ describe('private data', () => {
 });
 
 describe('caches', () => {
-  test('shared caches may store a public page for 15 seconds, browsers must ask again each time, and an unchanged page gets 304', async () => {
+  test('shared caches may store a public page for 15 seconds, browsers must revalidate it each time, and an unchanged page gets 304', async () => {
     const id = await put('The one');
     for (const path of [boardPath(), ideaPath(id), `${boardPath()}?sort=top`]) {
       const first = await get(path);
@@ -369,7 +369,7 @@ describe('caches', () => {
     expect(changed.status).toBe(200);
   });
 
-  test('an unknown cookie or an invalid token does not change a public page, and the Vary header names Cookie, Accept-Language and Accept-Encoding', async () => {
+  test("an unknown cookie or token does not change a public page, and the page's Vary header names Cookie, Accept-Language and Accept-Encoding", async () => {
     await put('The one');
     const { text, headers } = await get(boardPath());
     const other = await get(boardPath(), { cookie: 'session=1', authorization: 'Bearer x' });
@@ -391,7 +391,7 @@ describe('caches', () => {
     }
   });
 
-  test('public pages, the feed and the style sheet are compressed with Brotli or gzip if the client accepts it', async () => {
+  test('the server compresses public pages, the feed and the style sheet with Brotli or gzip if the client accepts this encoding', async () => {
     const id = await put('The one');
     for (const path of [boardPath(), ideaPath(id), `${boardPath()}/feed.atom`, stylesheetPath]) {
       const plain = await rawRequest(server, 'GET', path);
@@ -415,7 +415,7 @@ describe('caches', () => {
     }
   });
 
-  test('a page for a signed-in user is compressed if the client accepts it, but the response to a form is never compressed', async () => {
+  test("the server compresses a signed-in user's page if the client accepts the encoding, but never compresses the response to a form", async () => {
     const ada = await signedIn(server, world.ownerId);
     for (const path of ['/admin', '/admin/profile', '/b/none', boardPath()]) {
       for (const [accepted, encoding] of [
@@ -438,7 +438,7 @@ describe('caches', () => {
     expect([refused.status, refused.headers.get('content-encoding')]).toEqual([403, null]);
   });
 
-  test('a HEAD request gets the headers of the public page without the body', async () => {
+  test('a HEAD request for a public page gets the headers of the page without the body', async () => {
     const id = await put('The one');
     for (const path of [boardPath(), ideaPath(id)]) {
       const headers = { 'accept-encoding': 'br' };

@@ -21,7 +21,7 @@ const strict = {
   'cross-origin-resource-policy': 'same-origin',
 };
 
-test('public pages, error pages and assets have strict security headers and a request id, and set no cookie', async () => {
+test('the responses for public pages, error pages and assets have strict security headers and a request id, and set no cookie', async () => {
   const lines = [
     `GET ${boardPath()}`,
     `GET ${boardPath()}/ideas/${ideaId}`,
@@ -49,7 +49,7 @@ test('public pages, error pages and assets have strict security headers and a re
   expect(Object.fromEntries(headers)).toMatchObject(strict);
 });
 
-test('pages and API responses have Strict-Transport-Security only if BASE_URL starts with https', async () => {
+test('pages and API responses have the header Strict-Transport-Security only if BASE_URL starts with https', async () => {
   const plain = await startServerForTest({ environment: { BASE_URL: 'http://localhost:3000' } });
   const paths = [boardPath(), '/b/none', '/docs/', '/health', '/api/v1/board', '/api/v1/openapi.json', '/none', '/%zz'];
   for (const path of paths) {
@@ -100,7 +100,7 @@ describe('error pages', () => {
     ['POST /b/none/of/these', 404],
     ['GET /b/%zz', 404],
     [`GET /b/${'x'.repeat(200)}/ideas/1`, 404],
-  ])('the request %s gets an HTML error page with the status %i', async (line, status) => {
+  ])('the page request %s gets an HTML error page with the status %i', async (line, status) => {
     expect((await errorPage(server, line)).status).toBe(status);
   });
 

@@ -38,7 +38,7 @@ const isIn = async (visitor: Visitor) => (await visitor.get('/admin')).status ==
 const linkPage = (token: string | undefined) => `/sign-in/link?token=${token}`;
 
 describe('a mailed sign-in link', () => {
-  test('a mailed sign-in link signs a user in once without a password, and neither the row of the link nor a log contains its token', async () => {
+  test("a mailed sign-in link signs a user in once without a password, and neither the database nor a log contains the link's token", async () => {
     const token = await linkFor(` ${email.toUpperCase()}`, '/admin/tokens?page=2');
     expect(mail.received).toMatchObject([{ to: email, mail: { subject: 'Sign in to Idea-Board' } }]);
     expect(mail.received[0]?.mail.html).toContain(`http://ideas.example.com/sign-in/link?token=${token}`);
@@ -77,7 +77,7 @@ describe('a mailed sign-in link', () => {
     expect(mail.received.at(-1)?.mail.subject).toBe('Bei Idea-Board anmelden');
   });
 
-  test('a sign-in link still works after its page was opened, because mail filters open links', async () => {
+  test('a sign-in link still works after somebody only opened its page, because mail filters open the links in mails', async () => {
     const token = await linkFor();
     for (let looks = 0; looks < 3; looks++) {
       const { status, html, headers } = await new Visitor(server).get(linkPage(token));
@@ -104,7 +104,7 @@ describe('a mailed sign-in link', () => {
     expect((await follow(new Visitor(server), token)).status).toBe(404);
   });
 
-  test('a sign-in link stops working when its user is blocked, and a blocked user gets no link', async () => {
+  test('a sign-in link becomes invalid when its user is blocked, and a blocked user gets no new link', async () => {
     const userId = await createMember(server, world.accountId, 'member');
     const address = await emailOf(server, userId);
     const token = await linkFor(address);
@@ -115,7 +115,7 @@ describe('a mailed sign-in link', () => {
     expect(mail.received).toEqual([]);
   });
 
-  test("after the erasure of a user, neither the user's sign-in links nor the queued mails with the links exist", async () => {
+  test("the erasure of a user also deletes the user's sign-in links and the queued mails with these links", async () => {
     const userId = await createMember(server, world.accountId, 'member');
     const address = await emailOf(server, userId);
     const token = await linkFor(address);
@@ -142,7 +142,7 @@ describe('a mailed sign-in link', () => {
     expect(await server.sql('select from sessions where user_id = $1', [world.ownerId])).toEqual([]);
   });
 
-  test('if a password is set at the same time as a sign-in link is used, the user has no session afterwards', async () => {
+  test("if a user's password is set while a sign-in link of this user is used, the user has no session afterwards", async () => {
     for (let round = 0; round < 5; round++) {
       const token = await linkFor();
       const credential = await server.dependencies.passwords.hash(`the password number ${round}`);
@@ -157,7 +157,7 @@ describe('a mailed sign-in link', () => {
     }
   });
 
-  test('a sign-in link confirms the address of the user, and a later change of the address makes it unconfirmed', async () => {
+  test("a used sign-in link confirms the user's e-mail address, and a later change makes the address unconfirmed again", async () => {
     const confirmed = async () =>
       (await server.sql('select canonical_email = confirmed_email as it from users where id = $1', [world.ownerId]))[0];
     expect(await confirmed()).toEqual({ it: null });
@@ -169,7 +169,7 @@ describe('a mailed sign-in link', () => {
     expect(await confirmed()).toEqual({ it: false });
   });
 
-  test('the server sends the mail with a sign-in link again after a temporary failure, and no job or log contains the token', async () => {
+  test("the server retries the mail with a sign-in link after a temporary failure, and no job or log contains the link's token", async () => {
     mail.refuse(email, 451);
     await askForLink({ server, clock }, email);
     expect(await runJobs(server)).toMatchObject([{ task: 'mail_sign_in_link' }]);
@@ -182,7 +182,7 @@ describe('a mailed sign-in link', () => {
 });
 
 describe('a request for a mailed link', () => {
-  test('a request for a sign-in link gets the same response and queues the same kind of job for known, unknown and blocked addresses', async () => {
+  test('a request for a sign-in link gets the same response and queues the same kind of job for known, unknown and blocked e-mail addresses', async () => {
     const blockedId = await createMember(server, world.accountId, 'admin');
     await server.sql('insert into user_blocks (account_id, user_id) values ($1, $2)', [world.accountId, blockedId]);
     const blocked = await emailOf(server, blockedId);
@@ -204,7 +204,7 @@ describe('a request for a mailed link', () => {
     expect(mail.received.map(({ to }) => to)).toEqual([email]);
   });
 
-  test('if a program sends a request for a sign-in link, the response is the same as for a person, but no mail is queued', async () => {
+  test("a request for a sign-in link by a program gets the same response as a person's request, but the server queues no mail", async () => {
     const visitor = new Visitor(server);
     const { html } = await visitor.get('/sign-in');
     const { next = '', opened = '' } = hiddenFields(html, '/sign-in');
@@ -266,7 +266,7 @@ describe('a request for a mailed link', () => {
     expect([status, location]).toEqual([303, '/sign-in']);
   });
 
-  test('on a server that sends no mail, the sign-in page offers only the sign-in by password and gives the reason', async () => {
+  test('if the server cannot send mail, the sign-in page offers only the sign-in with a password and gives the reason', async () => {
     const silent = await startServerForTest({ on: server, clock });
     const { html } = await new Visitor(silent).get('/sign-in');
     expect([html.includes('cannot mail a link'), html.includes('Mail me a link')]).toEqual([true, false]);
@@ -277,7 +277,7 @@ describe('a request for a mailed link', () => {
 });
 
 describe('the sign-in page', () => {
-  test("a visit or a form sent to the sign-in page's former path is permanently redirected to the new path, with the query", async () => {
+  test('a visit or a form to the former path of the sign-in page is permanently redirected to the new path with the same query', async () => {
     const visitor = new Visitor(server);
     const { status, location } = await visitor.get('/admin/sign-in?next=%2Fadmin%2Ftokens&notice=expired');
     expect([status, location]).toEqual([308, '/sign-in?next=%2Fadmin%2Ftokens&notice=expired']);
@@ -303,7 +303,7 @@ describe('the sign-in page', () => {
     ['/operator/accounts', '/operator/accounts'],
     ['/admin/connect/abc', '/admin/connect/abc'],
   ])(
-    'after a sign-in by password or by link with the target page %j, the browser goes to %j',
+    'after a sign-in by password or link with %j as the requested target page, the browser goes to %j',
     async (next, expected) => {
       const person = await givePassword(server, world.ownerId);
       expect((await new Visitor(server).signIn(person.email, person.password, next)).location).toBe(expected);
@@ -312,7 +312,7 @@ describe('the sign-in page', () => {
     },
   );
 
-  test('the forms that ask for a sign-in link or use one are refused if they come from another website', async () => {
+  test('the server refuses a form that requests or uses a sign-in link if another website sends the form', async () => {
     const token = await linkFor();
     for (const [path, fields] of [
       ['/sign-in/mail-link', { email }],

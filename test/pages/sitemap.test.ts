@@ -38,7 +38,7 @@ async function allUrls() {
   return parts.flat().sort();
 }
 
-test('the sitemap lists public boards with their roadmaps and shown ideas, but no private board and no hidden, pending, rejected or merged idea', async () => {
+test('the sitemap lists public boards, their roadmaps and their published ideas, but no private board and no hidden, pending, rejected or merged idea', async () => {
   const put = (status = 'open', input = {}) => insertIdea(server, world, { status, ...input });
   const [shown, source] = [await put(), await put()];
   await put('spam');
@@ -61,7 +61,7 @@ test('after a public board becomes private, the next request for the sitemap get
   expect(parts.map(({ text }) => text).join('')).not.toContain(path);
 });
 
-test('ideas whose ids differ much are in different parts of the sitemap, and a part without pages gets 404', async () => {
+test('the sitemap lists ideas with very different ids in different parts, and a request for a part without pages gets 404', async () => {
   await server.sql(`select setval(pg_get_serial_sequence('ideas', 'id'), 12345)`);
   const distant = await insertIdea(server, world);
   expect(await allUrls()).toContain(`/b/${world.boardSlug}/ideas/${distant}`);
@@ -72,7 +72,7 @@ test('ideas whose ids differ much are in different parts of the sitemap, and a p
   }
 });
 
-test('the server keeps the list of sitemap parts for ten minutes, and then updates it', async () => {
+test('the server caches the list of sitemap parts for ten minutes and then updates the list', async () => {
   await allUrls();
   await server.sql(`select setval(pg_get_serial_sequence('ideas', 'id'), 54321)`);
   await insertIdea(server, world);
@@ -81,7 +81,7 @@ test('the server keeps the list of sitemap parts for ten minutes, and then updat
   expect(await urlsIn('/sitemap.xml')).toContain('/sitemap-11.xml');
 });
 
-test('robots.txt names the sitemap and closes the admin area, the API, OAuth and the unsubscribe page to crawlers', async () => {
+test('the file robots.txt names the sitemap, and forbids crawlers to visit the admin area, the API, OAuth and the unsubscribe page', async () => {
   const { status, text, headers } = await get('/robots.txt');
   expect([status, headers.get('content-type')]).toEqual([200, 'text/plain; charset=utf-8']);
   expect(text.split('\n')).toEqual([

@@ -15,7 +15,7 @@ test('every HTML template compiles', () => {
   for (const file of templates) loadTemplate(file);
 });
 
-test('templates escape all output as HTML, except the output of included templates, which is already escaped', () => {
+test('every HTML template escapes all output, except the output of included templates, which is already escaped', () => {
   for (const file of templates) {
     const raw = sourceOf(file).match(/<%[-_]?\s*~(?! include\()[^%]*%>/g);
     expect([file, raw]).toEqual([file, null]);

@@ -40,7 +40,7 @@ additive  response-field-added
 `);
 });
 
-test('the text format of openapi-diff says that there is no change, and counts changed descriptions', () => {
+test('if only descriptions differ, the text format of openapi-diff says that clients can see no change, and counts the changed descriptions', () => {
   const described = documentWith({ info: { title: 'Other', version: '1.0.0' }, tags: [{ name: 'a' }] });
   expect(formats.text(compare(documentWith({}), documentWith({})))).toBe(
     'old.json -> new.json\nNo change that a client can see\n',
@@ -65,7 +65,7 @@ test('the JSON format of openapi-diff contains the number of changes of each lev
   });
 });
 
-test('the Markdown format of openapi-diff shows breaking changes first and folds additive changes', () => {
+test('the Markdown format of openapi-diff shows breaking changes first, and shows additive changes in a collapsed section', () => {
   const text = formats.markdown(difference);
   expect(text).toMatch(
     /^<!-- openapi-diff -->\n## API changes\n\n1 breaking, 1 risky, 1 additive: `old.json` → `new.json`\n/,
@@ -83,7 +83,7 @@ test('the Markdown format of openapi-diff escapes names from the OpenAPI documen
   expect(text.replace(/(`+)(?!`)[\s\S]*?(?<!`)\1(?!`)/g, '')).not.toMatch(/<\/details>|\[x\]|@all/);
 });
 
-test('the Markdown output of openapi-diff is cut between two changes if it is too long for a GitHub comment', () => {
+test('if the Markdown output of openapi-diff is too long for a GitHub comment, openapi-diff cuts the output between two changes', () => {
   const fields = Object.fromEntries(
     Array.from({ length: 900 }, (_, n) => [`a_field_with_a_rather_long_name_${n}`, string]),
   );
@@ -113,7 +113,7 @@ test('the GitHub format of openapi-diff annotates a document from a URL without 
   expect(text).toMatch(/^::error title=breaking%3A response-field-removed::`100%25 ::error::` is gone\./);
 });
 
-test('the JUnit format of openapi-diff reports a breaking change as a failure, and other changes as passed', () => {
+test('the JUnit format of openapi-diff reports a breaking change as a failed test, and other changes as passed tests', () => {
   const text = formats.junit(difference);
   expect(text).toContain('<testsuites tests="3" failures="1" skipped="0">');
   expect(text).toMatch(/<testcase classname="breaking\.response-field-removed"[^>]*><failure message="`a` is gone\./);
@@ -134,7 +134,7 @@ test.each([
   ['a YAML document', yaml, { '#/a': 2, '#/a/0/c': 4, '#/a/0/c/d/1': 6, '#/x': 2 }],
   ['a JSON document', json, { '#': 1, '#/a~0~1b': 2, '#/a~0~1b/1/x': 2, '#/a~0~1b/1/c': 3, '#/a~0~1b/1/c/1': 4 }],
   ['a JSON document, or of their parents,', json, { '#/d': 5, '#/d/not/there': 5, '#/nor/this': 1 }],
-])('openapi-diff finds the lines of the targets of JSON pointers in %s', (_, text, lines) => {
+])('openapi-diff finds the line numbers of the places to which JSON pointers refer in %s', (_, text, lines) => {
   const lineOf = linesOf(text);
   expect(Object.fromEntries(Object.keys(lines).map(pointer => [pointer, lineOf(pointer)]))).toEqual(lines);
 });
@@ -144,7 +144,7 @@ test.each<[string, Partial<Record<'breaking' | 'risky' | 'additive', number>>]>(
   ['minor', { risky: 1 }],
   ['minor', { additive: 1 }],
   ['patch', {}],
-])('a release of the API requires a new %s version if the numbers of changes are %o', (part, counts) => {
+])('an API release needs a new %s version if the numbers of changes by level are %o', (part, counts) => {
   expect(requiredBump({ ...difference, counts: { breaking: 0, risky: 0, additive: 0, ...counts } })).toBe(part);
 });
 
@@ -159,7 +159,7 @@ test.each<['major' | 'minor' | 'patch', string, string, boolean]>([
   ['major', '1.9.0', '1.10.0', false],
   ['major', '1.9.0', '2.0.0', true],
 ])(
-  'for a release that requires a new %s version, the increase from %s to %s is sufficient: %o',
+  'if an API release needs a new %s version, the increase from %s to %s is sufficient: %o',
   (part, from, to, isEnough) => {
     expect(isRaisedBy(part, from, to)).toBe(isEnough);
   },

@@ -335,7 +335,7 @@ const board = (author: JsonObject): JsonObject =>
     components: { schemas: { Idea: object({ 'id!': string, 'author!': ref('Author') }), Author: author } },
   });
 
-test('openapi-diff reports a change of a component once, with all its places in the order of the paths', () => {
+test('openapi-diff reports a change of a shared component once, with all places that use this component, in the order of the paths', () => {
   const changes = changesOf({ base: board(object({ 'name!': string })), head: board(object({ name: string })) });
   expect(changes).toEqual([
     {

@@ -113,7 +113,7 @@ const schemas = {
 };
 const components = { base: schemas, head: { ...schemas, Name: { type: ['string', 'null'], maxLength: 3 } } };
 
-test('after a schema change that openapi-diff calls neither breaking nor risky, old requests remain valid, and new responses fit the old document', () => {
+test('if openapi-diff calls a schema change neither breaking nor risky, old requests stay valid, and new responses match the old document', () => {
   let checked = 0;
   fc.assert(
     fc.property(pair, fc.nat(), ({ base, head }, seed) => {

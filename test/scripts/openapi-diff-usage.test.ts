@@ -58,7 +58,7 @@ function judge(
 const clientsOf = (...given: Parameters<typeof judge>) =>
   Object.fromEntries(judge(...given).changes.map(({ rule, affected }) => [rule, affected?.clients]));
 
-test('openapi-diff with a usage document names the clients of a removed operation, and does not count the removal of an unused operation', () => {
+test("openapi-diff with a usage document names the clients of a removed operation, and does not count an unused operation's removal as breaking", () => {
   const difference = judge(paths => {
     delete paths['/things']?.get;
     delete paths['/things/{id}']?.delete;
@@ -127,7 +127,7 @@ test('openapi-diff assumes that a newly required parameter or field, or a change
   ).toEqual({ 'response-status-removed': ['Sync'] });
 });
 
-test('openapi-diff counts a change if the usage document lacks the data to judge it, for example a change of a webhook', () => {
+test('openapi-diff counts a change as breaking if the usage document does not show whether a client is affected, for example a webhook change', () => {
   const removal = (paths: Record<string, Record<string, JsonObject>>) => delete paths['/things/{id}']?.delete;
   const webhook = judge((_, document) => delete document.webhooks);
   expect(webhook).toMatchObject({ counts: { breaking: 1 }, unused: 0 });

@@ -28,7 +28,7 @@ test('openapi-diff finds no change between the OpenAPI document of the server an
   expect(changesAfter(() => {})).toEqual([]);
 });
 
-test('openapi-diff reports the removal of an error key as a breaking change of the operation that had the key', () => {
+test('openapi-diff reports the removal of an error key as a breaking change of the operation that could return the error', () => {
   const changes = changesAfter(({ components: { schemas } }) => {
     const { key } = schemas.CreateIdeaError423.properties.error.properties;
     key.enum = key.enum.filter((one: string) => one !== 'submissions_closed');
@@ -38,7 +38,7 @@ test('openapi-diff reports the removal of an error key as a breaking change of t
   expect(changes).toMatchObject([{ level: 'breaking', rule: 'error-key-removed', message, places }]);
 });
 
-test('openapi-diff reports a change only once if two alternatives of a schema contain the changed place', () => {
+test('openapi-diff reports a change only once if two alternatives of a schema contain the same changed place', () => {
   const alternative = (kind: string) => object({ 'kind!': { const: kind }, x: { $ref: '#/components/schemas/X' } });
   const schema = { oneOf: [alternative('a'), alternative('b')] };
   const schemas = (type: string) => ({ X: object({ y: { type } }) });
@@ -79,7 +79,7 @@ describe('the command openapi-diff', () => {
     expect(forgiven.stdout).toContain('breaking  path-removed');
   });
 
-  test('openapi-diff compares git revisions and URLs that need a header, and does not print secrets in a URL', async () => {
+  test('openapi-diff can compare a document in git with a document at a URL that needs a header, and prints no secrets from URLs', async () => {
     const git = (...parameters: string[]) =>
       promisify(execFile)('git', ['-c', 'user.name=A', '-c', 'user.email=a@example.com', ...parameters], { cwd });
     await git('init', '--quiet');
@@ -107,7 +107,7 @@ describe('the command openapi-diff', () => {
     }
   });
 
-  test('openapi-diff reads the usage from a URL that needs a header, and exits with status 1 only if a client uses a removed path', async () => {
+  test('openapi-diff can read the usage document from a URL that needs a header, and exits with status 1 if a client uses a removed path', async () => {
     const server = createServer(({ headers, url }, response) => {
       response.statusCode = headers.authorization === 'Bearer secret' ? 200 : 401;
       const uses = [{ client: 'Sync', operation: `GET ${url}`, last_used_at: '2026-11-23T10:00:00Z' }];
@@ -133,7 +133,7 @@ describe('the command openapi-diff', () => {
     });
   });
 
-  test('openapi-diff writes several formats in one run, and an accepted breaking change does not fail the run', async () => {
+  test('openapi-diff can write several formats in one run, and exits with status 0 if all breaking changes are accepted', async () => {
     const accepted = '- rule: path-removed\n  at: "#/paths/~1b"\n  reason: Nobody calls it.\n';
     await writeFile(join(cwd, 'accept.yaml'), `${accepted}- rule: path-removed\n  at: "#/c"\n  reason: Gone.\n`);
     const several = ['--format', 'text', '--format', 'junit=report.xml', '--format', 'json=report.json'];
@@ -163,7 +163,7 @@ describe('the command openapi-diff', () => {
   });
 });
 
-test('openapi-release requires a version increase that matches the changes of the API', async () => {
+test('the script openapi-release refuses a release if the version increase is too small for the changes of the API', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'openapi-release-'));
   const program = fileURLToPath(new URL('../../scripts/openapi-release.ts', import.meta.url));
   const [released, current] = [join(directory, 'released.json'), join(directory, 'current.json')];
@@ -198,7 +198,7 @@ test.each<[string, unknown, RegExp]>([
   ['a reference to a missing anchor', withSchema({ $ref: '#name' }), /leads to no anchor$/],
   ['a reference to another file', withSchema({ $ref: 'a.json#/A' }), /leads out of the document: bundle it/],
   ['a list in place of a schema', withSchema([]), /^x: there is no schema at #\/paths\/.*\/schema$/],
-])('openapi-diff rejects this input: %s', (_, value, message) => {
+])('openapi-diff rejects the following input: %s', (_, value, message) => {
   const head = parseDocument('y', JSON.stringify(withSchema({ type: 'string' })));
   expect(() => compareDocuments(parseDocument('x', JSON.stringify(value)), head)).toThrow(message);
 });

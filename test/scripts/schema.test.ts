@@ -32,7 +32,7 @@ test('docs/schema.sql equals the generated description of the database schema af
   expect(await describeSchema(migrated)).toBe(file);
 });
 
-test('docs/schema.sql creates the schema that it describes if it is run on an empty database', async () => {
+test('running docs/schema.sql on an empty database creates exactly the schema that this file describes', async () => {
   const empty = await openDatabase();
   await empty.query(file);
   expect(await describeSchema(empty)).toBe(file);
@@ -67,7 +67,7 @@ test.each([
   ['rule one on table ideas', 'create rule one as on delete to ideas do instead nothing'],
   ['table one', 'create table one (id bigint) partition by hash (id)'],
 ])(
-  'the generator of the schema description cannot write the %s from the following statement, and fails instead of omitting it: %s',
+  'the generator of the schema description fails instead of omitting an unsupported object: %s created by the statement %s',
   async (name, statement) => {
     await migrated.query('begin');
     await migrated.query(statement);

@@ -82,27 +82,27 @@ function textsIn(template: string): string[] {
 }
 
 describe('The catalogue of texts', () => {
-  it('every text of the catalogue exists in English and in German', () => {
+  it('every text of the text catalogue exists in English and in German', () => {
     expect([...inGerman.keys()].sort()).toEqual([...inEnglish.keys()].sort());
   });
 
-  it('each German text of the catalogue has the same placeholders and the same markup as the English text', () => {
+  it('each German text of the text catalogue has the same placeholders and the same markup as the English text', () => {
     const partsOf = (text = '') =>
       [...text.matchAll(/\{\{\s*(\w+)|<\/?[a-z]+/g)].map(([all, name]) => name ?? all).sort();
     for (const [key, text] of inEnglish) expect([key, partsOf(inGerman.get(key))]).toEqual([key, partsOf(text)]);
   });
 
-  it('only texts of the catalogue whose keys end with _html contain markup', () => {
+  it("a text of the text catalogue contains markup only if the text's key ends with _html", () => {
     for (const [key, text] of [...inEnglish, ...inGerman]) {
       expect([key, /[<>]|&\w+;/.test(text) && !key.replace(plural, '').endsWith('_html')]).toEqual([key, false]);
     }
   });
 
-  it('every text of the catalogue is in use: its key, or the beginning of its key, is in the code or in a template', () => {
+  it("every text of the text catalogue is in use: the code or a template contains the text's key or the key's beginning", () => {
     expect([...inEnglish.keys()].map(key => key.replace(plural, '')).filter(key => !isUsed(key))).toEqual([]);
   });
 
-  it('every key in a template has a text in the catalogue', () => {
+  it('every text key in a template exists in the text catalogue', () => {
     const keys = new Set([...inEnglish.keys()].map(key => key.replace(plural, '')));
     const isKey = new RegExp(`^(?:${Object.keys(english).join('|')})\\.[a-z_.]+$`);
     const named = templates.flatMap(({ source }) => literalsIn(source)).filter(literal => isKey.test(literal));
@@ -110,7 +110,7 @@ describe('The catalogue of texts', () => {
     expect(named.filter(key => !keys.has(key))).toEqual([]);
   });
 
-  it('no template except the API reference contains text that is not from the catalogue', () => {
+  it('no template except the API reference contains text that is not from the text catalogue', () => {
     const found = templates
       // Leaves out the API reference, because it is always in English.
       .filter(({ file }) => file !== 'pages/documentation/documentation.eta')
@@ -118,21 +118,21 @@ describe('The catalogue of texts', () => {
     expect(found).toEqual([]);
   });
 
-  it('a key without a text in the catalogue throws an error', () => {
+  it('a request for a key that the text catalogue does not contain throws an error', () => {
     expect(() => t('shell.missing' as TextKey)).toThrow('The catalogue has no text shell.missing');
   });
 
-  it('a value in a text of the catalogue cannot insert other values or texts', () => {
+  it('a value in a text of the text catalogue cannot insert other values or texts through placeholders', () => {
     const label = '{{other}} $t(shell.next_page)';
     expect(t('shell.layout.atom_feed_html', { label, other: 'x' }).text).toContain('{{other}} $t(shell.next_page)');
   });
 
-  it('values in a text with markup are escaped, unless the values are markup themselves', () => {
+  it('the text catalogue escapes values in a text with markup, unless the values are already marked as HTML', () => {
     expect(t('shell.layout.atom_feed_html', { label: '<b>' }).text).toContain('&lt;b&gt;');
     expect(t('shell.layout.atom_feed_html', { label: html`<b>A</b>` }).text).toContain('<b>A</b>');
   });
 
-  it('a text of the catalogue is in the language of the reader, even after an asynchronous wait', async () => {
+  it("a text of the text catalogue is in the reader's language, even after an asynchronous wait", async () => {
     const inLanguage = (language: 'en' | 'de') =>
       writeFor({ language }, async () => {
         await Promise.resolve();

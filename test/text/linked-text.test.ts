@@ -8,7 +8,7 @@ function linksIn(text: string) {
   return links.map(link => [link.textContent, link.getAttribute('href')]);
 }
 
-test('a URL in a text of a user becomes a link that tells search engines not to follow it', () => {
+test("a URL in a user's text becomes a link with an attribute that tells search engines not to follow the link", () => {
   expect(linkedText('See https://a.example/b?c=1&d=2\nfor <more>.').text).toBe(
     'See <a href="https://a.example/b?c=1&amp;d=2" rel="nofollow ugc noopener">https://a.example/b?c=1&amp;d=2</a>\nfor &lt;more&gt;.',
   );
@@ -47,7 +47,7 @@ test.each([
 });
 
 describe('hostile URLs', () => {
-  test('a link shows the host that browsers open, in Punycode if it has letters of other alphabets', () => {
+  test("a link in a user's text shows the host that browsers open, in Punycode if the host has letters of other alphabets", () => {
     expect(linksIn('https://аррӏе.com/ü')).toEqual([
       ['https://xn--80ak6aa92e.com/ü', 'https://xn--80ak6aa92e.com/%C3%BC'],
     ]);
@@ -55,13 +55,13 @@ describe('hostile URLs', () => {
     expect(linksIn('http://2130706433/')[0]?.[0]).toBe('http://127.0.0.1/');
   });
 
-  test('a URL with a user name or with control characters stays text, because it can imitate another host', () => {
+  test("a URL with a user name or control characters in a user's text does not become a link, because the URL can imitate another host", () => {
     for (const url of ['https://bank.example@evil.example/', 'https://a:b@evil.example', 'https://a.example/\u202eb']) {
       expect([url, linkedText(url).text]).toEqual([url, url]);
     }
   });
 
-  test('hostile texts in a link can neither end its attribute nor add markup', () => {
+  test("hostile text in a link's URL can neither end the link's attribute nor add markup", () => {
     for (const text of [
       `https://a.example/"onmouseover="alert(1)`,
       `https://a.example/'onmouseover='alert(1)`,
@@ -78,7 +78,7 @@ describe('hostile URLs', () => {
   });
 });
 
-test('a mention of a member is highlighted, but not a name without @, inside an e-mail address or inside a longer word', () => {
+test("a member's name after @ is highlighted, but not a name without @, in an e-mail address or in a longer word", () => {
   const { text } = linkedText('@Ann Lee, @ann (Ann) and mail@Ann @Anna @Ann-Lee https://a.example/@Ann', [
     'Ann',
     'Ann Lee',
