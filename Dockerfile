@@ -37,4 +37,4 @@ HEALTHCHECK --interval=10s --timeout=3s --start-period=30s \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT}/health`).then(r => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
 
 # Starts node directly, because npm would not pass SIGTERM to the server. The server then finishes its requests.
-CMD ["node", "--max-semi-space-size=4", "--max-old-space-size=256", "--no-concurrent-recompilation", "--no-concurrent-sparkplug", "server/main.ts"]
+CMD ["node", "--max-semi-space-size=16", "--max-old-space-size=256", "--no-concurrent-recompilation", "--no-concurrent-sparkplug", "server/main.ts"]

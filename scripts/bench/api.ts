@@ -14,10 +14,7 @@ import { type ScenarioName, scenarios, type Targets } from './scenarios.ts';
 import { seed } from './seed.ts';
 import { type Child, note, type Stage } from './stage.ts';
 
-/**
- * The server runs with the Node options of `npm start`. A larger heap would make the server faster but would double its
- * memory.
- */
+/** The server runs with the Node options of `npm start`. */
 const { node, compiled } = packageFile.config;
 
 interface RunningServer {

@@ -11,7 +11,7 @@ import { type Arguments, query, queryOfText } from '../database/query.ts';
 import { commentOnIdea, presentComment } from '../domain/comments/comments.ts';
 import { DomainError } from '../domain/domain-error.ts';
 import { createIdea } from '../domain/ideas/create-idea.ts';
-import { ideaUrl, type LinkSettings, presentIdea } from '../domain/ideas/present-idea.ts';
+import { type LinkSettings, linkToIdeas, presentIdea } from '../domain/ideas/present-idea.ts';
 import { type IdeaView, readIdea } from '../domain/ideas/read-idea.ts';
 import { type Actor, noVoter, type WriteOperation } from '../domain/operation.ts';
 import { setIdeaStatus } from '../domain/statuses/set-idea-status.ts';
@@ -71,7 +71,7 @@ export function operationsIn(
       if (op.actor.isBlocked) throw new DomainError('user_blocked');
       return work(op);
     });
-  const present = ({ board }: ActingUser, idea: IdeaView) => presentIdea(idea, id => ideaUrl(config, board, id));
+  const present = ({ board }: ActingUser, idea: IdeaView) => presentIdea(idea, linkToIdeas(config, board));
   return {
     ...queriesOn(transaction),
     createIdea: (by, idea) => write(by, async op => present(by, await createIdea(op, valid(IdeaInput, idea)))),

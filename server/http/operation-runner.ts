@@ -7,7 +7,7 @@ import type { ServerDependencies } from '../dependencies.ts';
 import { type Administration, administrationIn, type Reading } from '../domain/administration.ts';
 import { DomainError } from '../domain/domain-error.ts';
 import { inTurnAlone } from '../domain/ideas/lock-ideas.ts';
-import { ideaUrl, type LinkToIdea } from '../domain/ideas/present-idea.ts';
+import { type LinkToIdea, linkToIdeas } from '../domain/ideas/present-idea.ts';
 import type { Actor, Operation, ReadOperation, WriteOperation } from '../domain/operation.ts';
 import { auditLimit } from './audit-refusals.ts';
 import type { Idempotency, StoredAnswer } from './look-up-token.ts';
@@ -142,7 +142,7 @@ function linkFor({ config }: ServerDependencies, request: FastifyRequest): LinkT
   const { boardId } = actorOf(request);
   const board = admissionOf(request).principal.boards.find(({ id }) => id === boardId);
   if (!board) throw new Error('The token does not grant the board of the request');
-  return ideaId => ideaUrl(config, board.slug, ideaId);
+  return linkToIdeas(config, board.slug);
 }
 
 function turnsOf({ request, turns }: Pick<WriteInput, 'request' | 'turns'>): string[] {

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { ideaUrl } from '../../server/domain/ideas/present-idea.ts';
+import { linkToIdeas } from '../../server/domain/ideas/present-idea.ts';
 import { mergeIdea } from '../../server/domain/merging/merge-idea.ts';
 import { iconPath, stylesheetPath } from '../../server/pages/shell/assets.ts';
 import { signedIn } from '../admin/visitor.ts';
@@ -223,9 +223,9 @@ describe('an idea', () => {
     expect((await get(`${ideaPath(id)}?cursor=x`)).status).toBe(400);
   });
 
-  test('ideaUrl(), which makes the links in mails and chat messages, returns the URL of the public page of an idea', async () => {
+  test('linkToIdeas(), which makes the links in mails and chat messages, returns the URL of the public page of an idea', async () => {
     const id = await put('Told of');
-    const link = new URL(ideaUrl(server.config, world.boardSlug, id));
+    const link = new URL(linkToIdeas(server.config, world.boardSlug)(id));
     expect(link.origin).toBe('https://ideas.example.com');
     expect((await get(link.pathname)).text).toContain('<h1><bdi>Told of</bdi></h1>');
   });

@@ -1,4 +1,4 @@
-import { ideaUrl } from '../../domain/ideas/present-idea.ts';
+import { linkToIdeas } from '../../domain/ideas/present-idea.ts';
 import { listFollowedIdeas, unfollowIdea } from '../../domain/notifications/followers.ts';
 import { hasIdeaPage, notificationKinds, wordsOf } from '../../domain/notifications/notification-words.ts';
 import { listNotifications, markRead, type NotificationView } from '../../domain/notifications/notifications.ts';
@@ -143,7 +143,7 @@ function ideaLink(
   const account = user.accounts.find(one => one.slug === slug);
   if (isModerator(account)) return pathIn(request, account, `/admin/ideas/${id}`);
   const ownPage = ideaPath(board, id);
-  const url = ideaUrl(config, board, id);
+  const url = linkToIdeas(config, board)(id);
   if (url !== `${config.BASE_URL}${ownPage}`) return url;
   // Members may also read the private boards of their accounts.
   if (account) return pathIn(request, account, ownPage);

@@ -3,7 +3,7 @@ import { addJob } from '../../database/add-job.ts';
 import { type Arguments, query, type RowOf } from '../../database/query.ts';
 import { chatUrlPurpose } from '../../domain/chat/chat-url.ts';
 import { findAccountOfEvent, presentEvent, recordedEventOf } from '../../domain/events/recorded-event.ts';
-import { ideaUrl } from '../../domain/ideas/present-idea.ts';
+import { linkToIdeas } from '../../domain/ideas/present-idea.ts';
 import { type Channel, deliver } from '../channel.ts';
 import type { TaskDependencies } from '../dependencies.ts';
 import { nextTry, retryPolicies } from '../retry-policy.ts';
@@ -68,7 +68,7 @@ export function postToChat(deps: TaskDependencies) {
     name: 'chat',
     async send({ kind, url, ...event }, signal) {
       const opened = { kind, url: secretBox.open(url, chatUrlPurpose) };
-      const message = describeEvent(presentEvent(event, config), (board, ideaId) => ideaUrl(config, board, ideaId));
+      const message = describeEvent(presentEvent(event, config), (board, ideaId) => linkToIdeas(config, board)(ideaId));
       return postMessage(requests, opened, message, { now: clock.now(), signal });
     },
   };

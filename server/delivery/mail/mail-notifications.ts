@@ -1,7 +1,7 @@
 import type { TaskList } from 'graphile-worker';
 import { type Arguments, query, type RowOf } from '../../database/query.ts';
 import { targetIdInEvent, textInEvent } from '../../domain/events/recorded-event.ts';
-import { ideaUrl } from '../../domain/ideas/present-idea.ts';
+import { linkToIdeas } from '../../domain/ideas/present-idea.ts';
 import { activeMemberships } from '../../domain/members/authority.ts';
 import { contentOfNotification } from '../../domain/notifications/notification-content.ts';
 import { hasIdeaPage, type NotificationKind } from '../../domain/notifications/notification-words.ts';
@@ -148,7 +148,8 @@ export function mailNotifications(deps: TaskDependencies) {
     // The author of a rejected or deleted idea cannot open its page, so the mail has no link to the idea. A merged
     // idea is shown on the page of its target.
     const shownId = kind === 'idea.merged' ? target_id : idea_id;
-    const ideaPage = shownId === null || board_slug === null ? config.BASE_URL : ideaUrl(config, board_slug, shownId);
+    const ideaPage =
+      shownId === null || board_slug === null ? config.BASE_URL : linkToIdeas(config, board_slug)(shownId);
     const content = writeFor(readerOf(notification.language), () =>
       writeNotificationMail({
         ...notification,

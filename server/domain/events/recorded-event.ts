@@ -4,7 +4,7 @@ import type { Idea } from '../../../contract/idea.ts';
 import type { Queryable } from '../../database/database.ts';
 import { type Arguments, query } from '../../database/query.ts';
 import type { Tables } from '../../database/tables.ts';
-import { ideaUrl, type LinkSettings, type LinkToIdea, presentIdea } from '../ideas/present-idea.ts';
+import { type LinkSettings, type LinkToIdea, linkToIdeas, presentIdea } from '../ideas/present-idea.ts';
 import type { IdeaView } from '../ideas/read-idea.ts';
 import { presentTime } from '../time.ts';
 
@@ -83,7 +83,7 @@ export function presentEvent({ type, occurred_at, data, body }: RecordedEvent, c
   // An event from the previous version has a body but no data.
   if (data === null) return body as EventBody;
   const { idea, target, comment, reply, ...others } = data as EventData;
-  const linkTo: LinkToIdea = ideaId => ideaUrl(config, others.board.slug, ideaId);
+  const linkTo = linkToIdeas(config, others.board.slug);
   return {
     type,
     timestamp: presentTime(occurred_at),

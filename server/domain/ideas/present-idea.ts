@@ -37,11 +37,10 @@ export function presentIdea(idea: IdeaView & { body_truncated?: boolean }, linkT
 /** The server builds the URL of an idea's page from these settings. */
 export type LinkSettings = Pick<Config, 'BASE_URL' | 'IDEA_URL'>;
 
-export function ideaUrl(config: LinkSettings, boardSlug: string, ideaId: number): string {
-  const values: Record<string, string> = {
-    base_url: config.BASE_URL.replace(/\/+$/, ''),
-    board: encodeURIComponent(boardSlug),
-    id: String(ideaId),
-  };
-  return config.IDEA_URL.replace(/\{(base_url|board|id)\}/g, (_, name: string) => values[name] ?? '');
+/** Builds the function that returns the URL of each idea on a board. */
+export function linkToIdeas(config: LinkSettings, boardSlug: string): LinkToIdea {
+  const baseUrl = config.BASE_URL.replace(/\/+$/, '');
+  const board = encodeURIComponent(boardSlug);
+  const template = config.IDEA_URL.replace(/\{(base_url|board)\}/g, (_, name) => (name === 'board' ? board : baseUrl));
+  return ideaId => template.replaceAll('{id}', String(ideaId));
 }
