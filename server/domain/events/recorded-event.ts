@@ -83,7 +83,8 @@ export function presentEvent({ type, occurred_at, data, body }: RecordedEvent, c
   // An event from the previous version has a body but no data.
   if (data === null) return body as EventBody;
   const { idea, target, comment, reply, ...others } = data as EventData;
-  const linkTo = linkToIdeas(config, others.board.slug);
+  // Reads the board only for an idea, because a test event has neither.
+  const linkTo: LinkToIdea = ideaId => linkToIdeas(config, others.board.slug)(ideaId);
   return {
     type,
     timestamp: presentTime(occurred_at),
