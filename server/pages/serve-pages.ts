@@ -71,8 +71,8 @@ export async function buildPages(server: ServerDependencies) {
     },
 
     /**
-     * Sends an error page for an error outside the hooks of a page. The hooks cannot set the headers of this error
-     * page.
+     * Sends an error page for an error that occurs before the hooks of a page run. Sets the headers itself, because
+     * these hooks do not run for such an error.
      */
     answerError(error: unknown, request: FastifyRequest, reply: FastifyReply) {
       setHeaders(reply);

@@ -26,7 +26,10 @@ export type TextKey = KeysOf<typeof english>;
 
 type NameIn<Group extends string, Key = TextKey> = Key extends `${Group}.${infer Name}` ? Name : never;
 
-/** Returns the keys of a group of texts by their names: `textKeysIn('chat.notices').deleted` is `chat.notices.deleted`. */
+/**
+ * Returns the keys of all texts in a group. The result has a field for each text: `textKeysIn('chat.notices').deleted`
+ * is `chat.notices.deleted`.
+ */
 export function textKeysIn<Group extends string>(group: Group): Readonly<Record<NameIn<Group>, TextKey>> {
   const texts = group.split('.').reduce<Record<string, object>>((part, name) => part[name] as typeof part, english);
   return Object.fromEntries(Object.keys(texts).map(name => [name, `${group}.${name}`])) as ReturnType<
@@ -96,7 +99,9 @@ export function t(key: string, values?: TextValues): Html | string {
   return new Html(textOf(key, Object.fromEntries(escaped)));
 }
 
-/** Keeps numbers as numbers, because a text may select the plural by a number or may format it. */
+/**
+ * Keeps numbers as numbers, because a text may show a formatted number, or may need the number to select the plural.
+ */
 function markupOf(value: string | number | Html): string | number {
   if (value instanceof Html) return value.text;
   return typeof value === 'number' ? value : escapeHtml(value);

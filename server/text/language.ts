@@ -27,14 +27,17 @@ export function currentLocale(): string {
 }
 
 /**
- * Runs work that writes texts for this reader. If the language of the reader changes during the work, later texts are
- * in the new language.
+ * Runs the function `work`, which writes texts for this reader. If the language of the reader changes while `work`
+ * runs, later texts are in the new language.
  */
 export function writeFor<T>(reader: Reader, work: () => T): T {
   return currentReader.run(reader, work);
 }
 
-/** Runs work that writes texts for the database, logs or programs. These texts are in the default language. */
+/**
+ * Runs the function `work`, which writes texts for the database, logs or programs. These texts are in the default
+ * language.
+ */
 export function writeForRecords<T>(work: () => T): T {
   return writeFor({ language: languages[0] }, work);
 }

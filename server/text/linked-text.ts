@@ -27,9 +27,9 @@ export function linkedText(text: string, mentionedNames: readonly string[] = [])
 }
 
 /**
- * Links a URL and shows the host as browsers resolve it. A host of other alphabets is shown in Punycode, because its
- * letters may look like the letters of another host. Returns undefined for a URL that hides its host behind a user name
- * or control characters. Such a URL stays plain text.
+ * Links a URL and shows the host name as browsers resolve it. A host name in another alphabet is shown in Punycode,
+ * because its letters may look like the letters of another host name. Returns undefined for a URL that hides its host
+ * behind a user name or control characters. Such a URL stays plain text.
  */
 function linkTo(raw: string): Html | undefined {
   const url = URL.parse(raw);

@@ -11,7 +11,9 @@ export const mentionMark = String.raw`(?<![\p{L}\p{N}\p{M}_.+/@-])@`;
 /** Matches the end of a name: neither a letter nor a digit follows, not even after a hyphen. */
 export const mentionEnd = String.raw`(?![\p{L}\p{N}\p{M}_]|-[\p{L}\p{N}])`;
 
-/** Marks each mention of one of the names. If several names match, the longest name counts. */
+/**
+ * Highlights each mention of one of the names. If several names match at the same place, highlights the longest name.
+ */
 export function highlightMentions(text: string, names: readonly string[]): HtmlValue {
   if (names.length === 0) return text;
   const longestFirst = names.toSorted((a, b) => b.length - a.length).map(name => RegExp.escape(name));

@@ -134,7 +134,7 @@ describe('the deletion of the account', () => {
       expect(html).toContain('1 Apr 2026, 09:00 UTC');
       expect(html.includes('Keep the account')).toBe(one === visitor);
     }
-    // A second request for the deletion must not restart the grace period.
+    // A second request to delete the account must not restart the grace period.
     expect((await visitor.get('/admin/account/delete')).location).toBe('/admin/account');
     const scheduled = (await account()).deletion_scheduled_at;
     const again = { ...hiddenFields(question.html, '/admin/account/delete'), slug, current_password: owner.password };

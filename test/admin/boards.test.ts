@@ -307,7 +307,7 @@ describe('the pages of boards', () => {
     await server.sql('update accounts set name = $2 where id = $1', [world.accountId, hostile]);
     for (const page of [...all.map(one => pathOf(one, world, tagId)), '/admin']) {
       const { html, status } = await visitor.get(page);
-      // The stored text may appear unchanged only in form fields.
+      // The hostile text is stored in names and descriptions. A page may contain it unchanged only in form fields.
       const outside = html.replace(/ value="[^"]*"/g, '').replace(/<textarea[\s\S]*?<\/textarea>/g, '');
       expect([page, status, html.includes('<img'), outside.includes('\u202e')]).toEqual([
         page,

@@ -277,7 +277,7 @@ describe.runIf(findChromium())('the admin area in a browser', () => {
     await page.getByRole('button', { name: 'Create the webhook' }).click();
     await check();
 
-    // Change the origins, the secret and the providers with the keyboard alone.
+    // Change the embedding origins, the embedding secret and the identity providers with the keyboard alone.
     await page.goto(`/admin/account/embedding?${account}`);
     await reach(page, page.getByLabel('Origins'), { press: 'Control+End' });
     await page.keyboard.type('\nhttps://another.example');
@@ -352,7 +352,7 @@ describe.runIf(findChromium())('the admin area in a browser', () => {
     ]) {
       await visit(path);
     }
-    // The password prompt of a change works with the keyboard alone.
+    // An operator who blocks a user must enter their own password. This prompt works with the keyboard alone.
     await page.goto(`/operator/users/${deletion?.user_id}/block`);
     await reach(page, page.getByLabel('Slug of the account'), { type: world.accountSlug ?? '' });
     const blockWith = async (password: string) => {

@@ -167,7 +167,7 @@ describe('the invitation link of an existing user', () => {
     const path = await invited(await emailOf(server, userId));
     expect((await person.post(`${path}/accept`, {})).status).toBe(403);
     expect((await new Visitor(server).post(`${path}/accept`, {})).location).toMatch(/^\/sign-in/);
-    // A user already has this e-mail address, so nobody else can sign up with it.
+    // A user already has the invited e-mail address, so nobody else can sign up with it.
     const refused = await signUp(path);
     expect([refused.status, refused.html.includes('Sign in with this address')]).toEqual([409, true]);
     expect(await works(path)).toBe(true);
@@ -216,7 +216,8 @@ describe('concurrent requests with invitation links', () => {
   test('a sign-up is refused if another sign-up uses the invited e-mail address in the meantime, and the invitation link stays valid', async () => {
     const email = newAddress();
     const path = await invited(email);
-    // The other sign-up takes the e-mail address after this sign-up has checked it, and before it hashes the password.
+    // The other sign-up starts to use the e-mail address while this sign-up hashes its password. This sign-up has
+    // already checked that the address is free.
     const { passwords } = server.dependencies;
     const { hash } = passwords;
     passwords.hash = async text => {

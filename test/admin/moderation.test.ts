@@ -162,7 +162,8 @@ describe('the queue', () => {
     const there = await signedIn(server, await createMember(server, own.accountId, 'moderator'));
     expect((await there.get('/admin/queue')).html).toContain('href="/admin/queue/rejected"');
     expect((await there.get('/admin/queue/rejected')).html).toContain('No idea was rejected.');
-    // Several of these ideas were rejected at the same time. The list must sort such ideas by id.
+    // Inserts rejected ideas. Several of the ideas were rejected at the same time. The list must sort these ideas by
+    // id.
     await server.sql(
       `insert into ideas (account_id, board_id, author_id, status_id, title, body, moderation_state, rejection_reason, updated_at)
       select $1, $2, $3, (select id from statuses where board_id = $2 order by position limit 1), 'Idea ' || n || ' <b>', 'B',
@@ -290,7 +291,8 @@ describe('an idea', () => {
     const full = await visitor.get(page);
     expect(full.html).toContain('An idea can have at most 10 tags. Remove a tag before you add another.');
     expect(full.html).not.toContain('Add the tag');
-    // A second moderator opened this form before the idea had 10 tags. The server must still refuse an eleventh tag.
+    // A second moderator opened the form for adding a tag before the idea had 10 tags. The server must still refuse an
+    // eleventh tag.
     const refused = await visitor.post(pathOf(id, '/tags'), { ...fields, tag_id: String(tagIds[10]) });
     expect(refused.status).toBe(422);
     expect(refused.html).toContain('An idea can have at most 10 tags. Remove a tag before you add another');

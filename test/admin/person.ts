@@ -6,7 +6,7 @@ import { type Seen, Visitor } from './visitor.ts';
 
 /**
  * Simulates a person who finds links and buttons by their text, and form fields by their labels. A part of the text or
- * label is sufficient. If several match, the person uses the first.
+ * label is sufficient. If several elements match, the person uses the first element.
  */
 export interface Person {
   goto(path: string): Promise<void>;

@@ -279,7 +279,7 @@ describe('the pages of tokens', () => {
       const form_token = /name="form_token" value="([^"]+)"/.exec(html)?.[1] ?? '';
       for (const path of ['/admin/tokens', `/admin/tokens/${id}/revoke`]) {
         const refused = await other.get(path);
-        // The error page has the same header as the other pages.
+        // The error page has the same navigation as the other pages, including the sign-out button.
         expect([refused.status, refused.html.includes('action="/admin/sign-out"')]).toEqual([403, true]);
         const answer = await other.post(path, { form_token, name: 'Bot', [level()]: 'read' });
         expect([answer.status, answer.html.includes(`is ${role}`)]).toEqual([403, true]);

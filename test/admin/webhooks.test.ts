@@ -266,7 +266,7 @@ describe('the pages of webhooks', () => {
     const { id } = await addWebhook(server, of, { url: 'https://hooks.example.com/' });
     const deliveryId = await administer(server, async admin => {
       const made = await sendTestEvent(admin, of.accountId, id);
-      // Prevents the worker from sending this delivery.
+      // Marks the delivery as given up, so that the worker does not send it.
       await admin.query(giveUp, [made]);
       return made;
     });

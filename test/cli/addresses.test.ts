@@ -86,14 +86,14 @@ test('the commands user password-link and member invite print links to the runni
     expect(new URL(invitation.url).origin).toBe(new URL(link.url).origin);
     return link.url;
   };
-  // No server has started yet, so the link begins with the default address.
+  // No server has started yet, so the printed password link begins with the default address.
   expect(await printed()).toMatch(/^http:\/\/localhost:3000\/admin\/password\?token=/);
   const first = await start();
   const url = await printed();
   expect(url.startsWith(`${first.baseUrl}/admin/password?token=`)).toBe(true);
   expect((await fetch(url)).status).toBe(200);
-  // No server listens on the PORT that this command gets, so the link still begins with the address of the started
-  // server.
+  // No server listens on the PORT that this command gets, so the printed password link still begins with the address of
+  // the started server.
   expect((await printed({ PORT: '4711' })).startsWith(first.baseUrl)).toBe(true);
   expect(await printed({ BASE_URL: 'https://ideas.example.com' })).toMatch(/^https:\/\/ideas\.example\.com\//);
   const second = await start({ HOST: '0.0.0.0' });

@@ -94,8 +94,8 @@ describe('cleanup', () => {
     expect(stdout).toMatch(/ada@example\.com .+ owner of acme/);
     expect(stdout).toMatch(/grace@example\.com .+ ideas 1, memberships 1\n/);
 
-    // The server could not erase Ada, because she owns the account. After this command, the erasure of the account
-    // removes this obstacle.
+    // The server could not erase Ada while she owned the account. This command schedules the deletion of the account.
+    // When the account is erased, Ada can also be erased.
     await cli.json('account', 'schedule-deletion');
     await passGraces();
     expect(await cli.json('cleanup', '--dry-run')).toMatchObject({

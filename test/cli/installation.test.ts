@@ -20,7 +20,7 @@ interface Diagnosis {
   findings: { level: string; what: string; remedy: string | null }[];
 }
 
-/** Runs doctor. Returns the exit status, and each warning and error as `<level>: <what>`. */
+/** Runs the command `doctor`. Returns the exit status, and each warning and error as `<level>: <what>`. */
 async function diagnose(settings: Record<string, string>): Promise<{ exitCode: number | null; problems: string[] }> {
   const { exitCode, stdout, stderr } = await runCli(settings, 'doctor', '--json');
   expect(stderr).toBe('');

@@ -12,7 +12,7 @@ import { cliOn, main, runCli, runCliProcess } from './run-cli.ts';
 const db = await createDatabaseForFile();
 await createWorld(db, { slug: 'web-app', name: 'Web app ☾' });
 await db.sql(`update users set email = 'ada@example.com'`);
-// Invalid data for the command doctor, which reports an error for it.
+// Makes the data invalid, so that the command `doctor` reports an error.
 await db.sql(`update statuses set category = 'planned'`);
 const settings = { DATABASE_URL: db.url, APP_KEY: testAppKey.toString('base64') };
 

@@ -20,9 +20,9 @@ let last: Promise<unknown> = Promise.resolve();
 
 /**
  * Runs a CLI command with only these settings. All commands share one process and run one after another, because
- * separate processes would take five times as long. The file process.test.ts tests that the output is the same in a
- * process of its own. The shared process keeps loaded modules, such as extensions. If a test needs freshly loaded
- * modules, it uses runCliProcess.
+ * separate processes would take five times as long. The file process.test.ts tests that commands have the same output
+ * in a separate process. The shared process keeps loaded modules, such as extensions. A test that needs freshly loaded
+ * modules uses runCliProcess.
  */
 export function runCli(settings: Record<string, string>, ...parameters: string[]): Promise<CliResult> {
   const result = last.then(() => runResident({ settings: withBasics(settings), parameters }));
@@ -81,8 +81,8 @@ async function runResident(command: Command): Promise<CliResult> {
 }
 
 /**
- * Returns the shared process that runs CLI commands. The shared process ends together with the test process, which does
- * not wait for it.
+ * Returns the shared process that runs CLI commands. It ends when the test process ends, but the test process does not
+ * wait for it.
  */
 function residentCli(): ChildProcess {
   if (resident?.connected) return resident;

@@ -33,7 +33,10 @@ async function errorOf(call: PromiseLike<unknown>): Promise<IdeaBoardError> {
   throw new Error('The call did not fail');
 }
 
-/** Returns a client without retries, behind a gateway that applies the faults to the first requests. */
+/**
+ * Returns a client without retries. The client's requests go through a gateway, which simulates one of the given faults
+ * for each of the first requests.
+ */
 async function clientBehindGateway(...faults: Parameters<Awaited<ReturnType<typeof startGatewayForTest>>['plan']>) {
   const gateway = await startGatewayForTest(server.baseUrl);
   gateway.plan(...faults);

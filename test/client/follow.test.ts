@@ -42,8 +42,8 @@ let waits: number[];
 let now: number;
 
 /**
- * Returns a client that connects through the gateway. The client's simulated clock advances only while the client
- * waits.
+ * Returns a client that connects through the gateway, which can simulate network faults. The client's simulated clock
+ * advances only while the client waits.
  */
 function impatientClient(options: Partial<IdeaBoardOptions> = {}): IdeaBoard {
   const given = { baseUrl: gateway.url, token, ...options };
@@ -61,7 +61,10 @@ function impatientClient(options: Partial<IdeaBoardOptions> = {}): IdeaBoard {
 const titleOf = (event: FollowedEvent) => (event.type === 'idea.created' ? event.data.idea.title : event.type);
 const create = (title: string) => client.ideas.create({ title, body: 'A body' });
 
-/** Follows the events of the board until the given number of events has arrived. Returns their titles. */
+/**
+ * Follows the events of the board until the given number of events has arrived. Returns the title of each event's idea,
+ * or the event's type if the event is not about a new idea.
+ */
 async function take(count: number, options: FollowOptions = {}, by = impatientClient()): Promise<string[]> {
   const titles: string[] = [];
   for await (const event of by.events.follow(options)) if (titles.push(titleOf(event)) === count) break;

@@ -7,7 +7,7 @@ import { startGatewayForTest } from './gateway.ts';
 const server = await startServerForFile();
 const { token } = await issueToken(server, await createWorld(server), 'write');
 
-/** Invalid options of a client, each with the rule that its error names. */
+/** Invalid options of a client, each with the rule that its error message states. */
 const invalidOptions: [name: string, value: unknown, rule: RegExp][] = [
   ['timeoutMs', Number.NaN, /must be a number of milliseconds above 0, but is NaN\.$/],
   ['timeoutMs', 0, /above 0, but is 0\.$/],

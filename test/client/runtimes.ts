@@ -39,8 +39,8 @@ export function findTypeScript5(): string {
 }
 
 /**
- * Returns the path of Chromium, or undefined if Chromium is not installed. Prefers the version without windows, which
- * needs a third less CPU time for the tests.
+ * Returns the path of Chromium, or undefined if Chromium is not installed. Prefers the headless version, which needs a
+ * third less CPU time for the tests.
  */
 export function findChromium(): string | undefined {
   const candidates = [

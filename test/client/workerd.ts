@@ -7,7 +7,6 @@ import type { Readable } from 'node:stream';
 import { build } from 'esbuild';
 
 export interface StartedWorker {
-  /** The URL of the worker. */
   url: string;
   close(): Promise<void>;
 }

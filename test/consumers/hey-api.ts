@@ -4,7 +4,8 @@ import { pathToFileURL } from 'node:url';
 import { type Consumer, compilerApi, document, run } from './consumer.ts';
 
 const require = createRequire(import.meta.url);
-// The code generator. The command of the package would start this module in a separate process.
+// The module that generates the client. The test runs this module directly, because the package's own command would
+// start the module in another process.
 const generator = join(dirname(require.resolve('@hey-api/openapi-ts/package.json')), 'dist/run.mjs');
 
 // The generator does not support TypeScript 7, which the repository uses. This hook loads TypeScript 5 instead.

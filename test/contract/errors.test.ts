@@ -132,7 +132,8 @@ describe.each(Object.entries(contract))('the operation %s', (_operationId, route
       expected.push('board_required', 'board_not_granted', 'insufficient_scope');
       if (metadata.bucket === 'apitoken:write') expected.push('user_blocked', 'malformed_json', 'payload_too_large');
       if (metadata.bucket === 'apitoken:write') expected.push('unsupported_media_type');
-      // A frozen board accepts changes of its webhooks, so `board_frozen` is no error of these operations.
+      // The server accepts changes of a frozen board's webhooks. So `board_frozen` is an error only of write operations
+      // that need no capability.
       if (metadata.capability) expected.push('missing_capability');
       else if (metadata.bucket === 'apitoken:write') expected.push('board_frozen');
       if (metadata.grant === 'moderate') expected.push('token_issuer_not_moderator');

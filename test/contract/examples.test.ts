@@ -220,7 +220,7 @@ describe('a server with the board of the examples', () => {
     );
   };
 
-  /** Creates the webhook of the examples and its delivery again. */
+  /** Creates the webhook of the examples and its delivery again, because some examples change or delete the webhook. */
   const renewWebhook = async () => {
     await server.sql('delete from webhook_endpoints where account_id = $1', [world.accountId]);
     await server.sql(

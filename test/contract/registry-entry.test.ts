@@ -7,7 +7,10 @@ import { serverInfo } from '../../server/mcp/introduction.ts';
 
 const committed = readFileSync(new URL('../../contract/server.json', import.meta.url), 'utf8');
 
-/** The fields of a variable or a header in the entry, as version 2025-12-11 of the registry's schema defines them. */
+/**
+ * The fields of a variable or a header in a registry entry, as version 2025-12-11 of the MCP registry's schema defines
+ * them.
+ */
 const input = {
   description: z.string(),
   isRequired: z.boolean(),

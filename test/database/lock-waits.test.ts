@@ -14,7 +14,9 @@ const poolSize = 8;
 let world: World;
 let token: string;
 let ideaIds: number[];
-/** A token for only a second board. The locks on ideas of the first board do not affect reads with this token. */
+/**
+ * A token that can read only the second board. Locks on ideas of the first board do not affect reads with this token.
+ */
 let reader: string;
 
 const db = await createTestDatabase();

@@ -74,8 +74,8 @@ describe('the migrated schema', () => {
   });
 
   /**
-   * Tables whose column account_id has no foreign key to accounts, each with its owner table. Deleting a row of the
-   * owner table also deletes the rows of the other table that belong to it.
+   * Tables whose column account_id has no foreign key to accounts, each with its owner table. When a row of the owner
+   * table is deleted, PostgreSQL also deletes the rows that refer to it.
    */
   const ownerOfTable = {
     api_token_boards: 'api_tokens',

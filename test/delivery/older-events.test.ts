@@ -37,8 +37,8 @@ const server = await startServerForFile({
 });
 
 /**
- * Merges two ideas, and then removes the `data` of the recorded event and its jobs. A webhook, a chat channel, a
- * follower and an extension are subscribed to the event.
+ * Merges two ideas. Then deletes the jobs of the recorded event and removes the event's `data`. A webhook, a chat
+ * channel, a follower and an extension are subscribed to the event.
  */
 beforeEach(async () => {
   await renewSubscriptions(server.database, [listener]);

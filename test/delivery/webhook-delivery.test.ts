@@ -383,7 +383,8 @@ describe('a failed webhook delivery', () => {
     await fastForward(server);
     await eventually(async () => expect(await disabledReason()).toBe('Nothing could be delivered for 5 days'));
     expect(await deliveriesOf(server, id)).toMatchObject([{ state: 'dead' }]);
-    // On a slow machine, a second attempt may run before failFor('5 days'). Then there are more than two attempts.
+    // On a slow machine, the server may make a second attempt before failFor('5 days'). So there may be more than two
+    // attempts in total.
     const tried = await tries();
     expect(tried).toBeGreaterThan(1);
     // The server writes the audit entry shortly after the commit, so the test waits for the entry.

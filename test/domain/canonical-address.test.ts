@@ -71,7 +71,8 @@ describe('the canonical form of an address', () => {
 });
 
 test('mailboxOf() returns an address with the canonical domain, even if toLowerCase() would give a different domain', () => {
-  // toLowerCase() would turn the last letter of this domain into a final sigma (οδος).
+  // toLowerCase() would turn the last letter of the domain ΟΔΟΣ into a final sigma (οδος). The canonical domain ends
+  // with an ordinary sigma (οδοσ).
   expect(mailboxOf('Ada@ΟΔΟΣ.gr')).toBe(`Ada@${canonicalAddress('x@οδοσ.gr').slice(2)}`);
   expect(mailboxOf("O'Brien+Ideas@Example.com")).toBe("O'Brien+Ideas@example.com");
 });

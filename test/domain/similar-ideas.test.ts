@@ -5,9 +5,7 @@ import type { BoardLanguage } from '../../server/entities/board-language.ts';
 import { createDatabaseForFile } from '../helpers/database.ts';
 import { createWorld, type World } from '../helpers/fixtures.ts';
 
-/**
- * Ideas in one language, each with texts that should find the idea. docs/similar-ideas.md describes the labelled set.
- */
+/** Ideas in one language, each with texts that should find the idea. docs/similar-ideas.md describes this test data. */
 interface Labelled {
   language: BoardLanguage;
   ideas: {

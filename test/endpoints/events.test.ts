@@ -202,7 +202,8 @@ describe('the list of events', () => {
     const follower = await createFollower('moderate');
     const { token: reader } = await issueToken(server, follower.world, 'write');
     const ideaId = await insertIdea(server, follower.world, { title: 'Pending', moderationState: 'pending' });
-    // No operation of this server version records such events of a pending idea, so the test records the events itself.
+    // No operation of this server version records an `idea.created` event of a pending idea, so the test records this
+    // event itself. The list must leave out the internal event `idea.pending`.
     await server.sql(record, recorded(follower, ideaId));
     await server.sql(record, recorded(follower, ideaId, 'idea.pending'));
     await server.sql(`update ideas set moderation_state = 'published' where id = $1`, [ideaId]);
@@ -440,7 +441,7 @@ describe('events of parallel transactions', () => {
     expect(committed.length).toBeGreaterThan(200);
     for (const seen of followed) expect(seen).toEqual(followed[0]);
     expect([...(followed[0] ?? [])].map(String).sort()).toEqual(committed.sort());
-    // The feed returns the events of one idea in the order of the events.
+    // The list must return the events of one idea in the order in which they were recorded.
     const rows = await server.sql<{ is_ordered: boolean }>(
       `select bool_and(number > before) as is_ordered from (
         select p.number, lag(p.number) over (partition by e.idea_id order by p.position) as before

@@ -178,7 +178,7 @@ describe('a chain of merges', () => {
     expect(await votes(c)).toEqual(['down', 'down', 'up', 'up', 'up', 'none']);
     expect(await tally(c)).toEqual({ up_count: 3, down_count: 2, score: 1 });
 
-    // An unmerge of an idea in the middle of a chain of merges changes the tally of the last idea in the chain.
+    // An unmerge in the middle of a chain of merges also changes the tally of the chain's last idea.
     await unmerge(a);
     expect(await votes(b)).toEqual(['down', 'none', 'none', 'up', 'none', 'none']);
     expect(await votes(c)).toEqual(['down', 'down', 'none', 'up', 'up', 'none']);

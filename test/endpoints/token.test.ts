@@ -91,8 +91,9 @@ test("the server updates the stored time of a token's last use only if the store
   await self(token);
   clock.advance(1);
   await self(token);
-  // The second use of the token was exactly one minute after the first, so the server did not store it. The third use
-  // was a millisecond later, so the server stored it.
+  // The server stores the time of a token's last use only if the stored time is more than a minute old. At the second
+  // use, the stored time was exactly one minute old. The third use was a millisecond later, so the server stored its
+  // time.
   await expect.poll(lastUse).toBe('2026-03-14T09:27:15.001Z');
   clock.advance(-60_001);
 });

@@ -103,7 +103,8 @@ test('the vote of a revoked token stays in the list of votes, with the name of t
 test('the list of votes shows an erased user as a person without an id and with the name "Deleted user"', async () => {
   const ada = await createMember(server, world.accountId, 'member', 'Ada Osei');
   await voteInPerson(ada, 1, now);
-  // The erasure of a user ends with these deletions. A foreign key then removes the user from the row of the voter.
+  // Deletes the user in the same way as the last step of an erasure. A foreign key then removes the user from the row
+  // of the voter.
   await server.sql('delete from memberships where user_id = $1', [ada]);
   await server.sql('delete from users where id = $1', [ada]);
   expect((await list()).body.data).toMatchObject([

@@ -56,8 +56,8 @@ export const boardOperations = operations.filter(({ grant }) => grant !== null);
 export const writes = operations.filter(({ isWrite }) => isWrite);
 export const reads = boardOperations.filter(({ isWrite }) => !isWrite);
 /**
- * The write operations that need no capability. While a board is frozen, it refuses these operations. It still accepts
- * changes of its webhooks, which need a capability.
+ * The write operations that need no capability. While a board is frozen, the server refuses these operations on the
+ * board. It still accepts changes of the board's webhooks, which need a capability.
  */
 export const contentWrites = writes.filter(({ capability }) => capability === null);
 export const posts = operations.filter(({ isPost }) => isPost);
@@ -168,7 +168,7 @@ export function requestOf(
   return { line: `${method} ${filled}${query ? `?${query}` : ''}`, ...(body ? { json: body } : {}) };
 }
 
-/** Returns the name of the field of Targets with the id of the idea that the operation uses. */
+/** Returns a field name of `Targets`. The field has the id of the idea that the operation uses. */
 export function ideaOf({
   id,
   path,

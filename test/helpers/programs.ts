@@ -34,8 +34,8 @@ const external = [
 
 /**
  * Returns the path of a program for Node: by default the path of the bundle. If the settings name extensions, returns
- * the path of the source file. Extensions import modules of the server, and these modules must not be other copies than
- * the ones in the program.
+ * the path of the source file. Extensions import modules of the server, and the program must use the same copies of
+ * these modules.
  */
 export function programFor(source: (typeof programs)[number], settings: Record<string, string> = {}): string {
   return settings.EXTENSIONS ? join(repository, source) : join(directory, source.replace(/ts$/, 'mjs'));

@@ -60,8 +60,8 @@ export async function startProxy(serverUrl: string, bitsPerSecond = Number.POSIT
         pass(Buffer.alloc(0), () => other.destroy());
       });
     }
-    // If the proxy is silent, pauses the sockets of the new connection again, because adding the 'data' listeners made
-    // the sockets flow.
+    // If the proxy is silent, pauses the sockets of the new connection again, because adding the 'data' listeners has
+    // made the sockets read data.
     if (isSilent) for (const socket of [client, upstream]) socket.pause();
   });
   server.listen(0, '127.0.0.1');

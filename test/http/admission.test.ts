@@ -32,7 +32,6 @@ const onBoard = operationIds.filter(id => metadataOf(id).auth === 'board');
 const send = ({ line, json }: ArrangedRequest, options: RequestOptions = {}) =>
   request(server, line, { ...(json === undefined ? {} : { json }), ...options });
 
-/** Adds a query parameter to the path of a request. */
 const withQuery = (sample: ArrangedRequest, query: string) => ({
   ...sample,
   line: `${sample.line}${sample.line.includes('?') ? '&' : '?'}${query}`,
@@ -266,8 +265,8 @@ describe('the board of a request', () => {
     const vote = (sample: ArrangedRequest, slug: string) => send(withQuery(sample, `board=${slug}`), { token: two });
     expect(await vote(here.voteIdea, world.boardSlug)).toMatchObject({ status: 403, key: 'insufficient_scope' });
     expect(await vote(there.voteIdea, second.slug)).toMatchObject({ status: 200 });
-    // The token has a read grant on this idea's board and a write grant on the second board. Even a request that names
-    // the second board cannot vote on this idea.
+    // The token has a read grant on the board of the idea and a write grant on the second board. Even a request that
+    // names the second board cannot vote on the idea.
     expect(await vote(here.voteIdea, second.slug)).toMatchObject({ status: 404 });
   });
 

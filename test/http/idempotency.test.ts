@@ -42,7 +42,10 @@ async function charged(): Promise<number> {
 const isReplayed = (answer: Answer) => answer.headers.get('idempotency-replayed') === 'true';
 const storedKeys = () => server.sql('select path, key, status from idempotency_keys where token_id = $1', [tokenId]);
 
-/** Returns the text of an answer without the secret of a webhook. A repeated request gets its answer in this form. */
+/**
+ * Returns the text of an answer without the secret of a webhook. The answer to a repeated request does not contain the
+ * secret either.
+ */
 const withoutSecret = ({ text }: Answer) => text.replace(/"secret":"whsec_[^"]+"/, '"secret":null');
 
 /** Returns the name of a table that the operation changes. */
@@ -485,8 +488,8 @@ test("if a request's body arrives after another request with the same Idempotenc
   );
   expect([isReplayed(replay), replay.text]).toEqual([true, first?.text]);
   expect(await charged()).toBe(1);
-  // The server must lower the rate limit counter only after the commit. Before the commit, this statement would need a
-  // second database connection.
+  // The server must lower the rate limit counter only after the commit. Before the commit, the statement that lowers
+  // the counter would need a second database connection.
   const texts = statements.map(({ text }) => text);
   const refund = texts.findIndex(text => text.startsWith('update "rate_limits" set "count" = "count" - 1'));
   expect(refund).toBeGreaterThan(texts.lastIndexOf('commit'));

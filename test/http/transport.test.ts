@@ -84,8 +84,8 @@ describe('slow requests', () => {
     const { send, closed } = await openConnection(server);
     await send('GET /health HTTP/1.1\r\nHost: x\r\n\r\n');
     await expect.poll(() => requestLines(server)).toHaveLength(1);
-    // Waits until the request timeout closes this second connection. A request timeout for idle connections would have
-    // closed the first connection as well.
+    // Sends an incomplete request on a second connection, and waits until the request timeout closes this connection. A
+    // request timeout for idle connections would have closed the first connection as well.
     await exchangeRaw(server, 'GET /health HTTP/1.1\r\n');
     await send('GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
     expect((await closed).match(/HTTP\/1\.1 200 /g)).toHaveLength(2);

@@ -37,7 +37,8 @@ test("two running workers start an extension's cron job once a minute, and if bo
     return child;
   };
   /**
-   * Shifts the clock of a process so that it reaches the time `at` after `leadMs`. Returns the shift in milliseconds.
+   * Shifts the clock of a process, so that the clock shows the time `at` when `leadMs` have passed. Returns the shift
+   * in milliseconds.
    */
   const setClock = async (clock: string, at: Date): Promise<number> => {
     const shiftMs = at.getTime() - (Date.now() + leadMs);
@@ -63,7 +64,8 @@ test("two running workers start an extension's cron job once a minute, and if bo
   const shiftMs = await setClock('one', minute);
   await Promise.all([first.begin(), second.begin()]);
   await eventually(async () => expect(await ticks()).toEqual([{ at, what: 'began' }]));
-  // Waits for the heartbeat of the tested minute. A worker also records a heartbeat when it starts, which is earlier.
+  // Waits for the heartbeat of the tested minute. A worker also records a heartbeat when it starts, but that heartbeat
+  // is earlier.
   await eventually(async () => {
     const [heartbeat] = await db.sql<{ recorded_at: string }>(`select recorded_at from heartbeats`);
     expect(new Date(heartbeat?.recorded_at ?? 0).getTime()).toBeGreaterThanOrEqual(minute.getTime() - shiftMs);

@@ -158,9 +158,10 @@ describe('an invalid MCP message', () => {
     ['an array of messages', { json: [list, list] }, 400, 'invalid_message', -32_600],
     ['an empty array', { json: [] }, 400, 'invalid_message', -32_600],
     ['an object without JSON-RPC', { json: { method: 'tools/list' } }, 400, 'invalid_message', -32_600],
-    // Without the server's own check of this body, the SDK would write an error for each value.
+    // The server must check this body before the SDK reads it, because the SDK would write an error for each value in
+    // the body.
     ['an object of very many values', sentWith(`[${'1,'.repeat(10_000)}1]`), 400, 'invalid_message', -32_600],
-    // Without the server's own check of this body, the SDK would overflow the call stack.
+    // The server must check this body before the SDK reads it, because the SDK would overflow the call stack.
     ['an object that is very deep', sentWith('['.repeat(5000) + ']'.repeat(5000)), 400, 'invalid_message', -32_600],
   ])('an MCP request whose body is %s is refused with a JSON-RPC error', async (_, sent, status, key, code) => {
     const { token, id } = await newToken();

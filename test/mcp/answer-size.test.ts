@@ -13,7 +13,7 @@ import { tools } from './cases.ts';
 
 /*
  * The maximum length of the text in a tool's answer. A language model can usually read about 25,000 tokens of one
- * answer. This is the size of 100,000 characters.
+ * answer. 25,000 tokens are about 100,000 characters.
  */
 const maxCharacters = 100_000;
 
@@ -205,8 +205,8 @@ describe('the answer of a tool', () => {
     expect([idea.body.length, idea.body_truncated]).toEqual([10_000, false]);
   });
 
-  // The tool unmerge_idea undoes the merge of the tool before it in the list. So the tests must run in the order of
-  // this list.
+  // The tool unmerge_idea undoes the merge that the previous tool in the list has made. So the tests must run in the
+  // order of this list.
   test.each(tools.map(({ id, metadata }) => [metadata.tool.name, id] as const))(
     'the answer of the MCP tool %s has at most 100,000 characters, even with the largest data',
     async (name, id) => {

@@ -3,7 +3,6 @@ import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 export interface BearerProxy {
-  /** The URL of the proxy. */
   origin: string;
   /** Sets the token and the server, and starts to forward requests to this server. */
   passTo(baseUrl: string, token: string): void;

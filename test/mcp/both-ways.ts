@@ -50,8 +50,8 @@ export function sendCall(
 }
 
 /**
- * The HTTP statuses of the errors that a tool call answers with the same status. It answers all other errors with the
- * status 200 and an error in the tool result.
+ * The HTTP statuses that the server sends for an error over REST and also for the same error in a tool call. For all
+ * other errors, the server answers a tool call with the status 200, and the tool result contains the error.
  */
 const toldByStatus: ReadonlySet<number> = new Set([401, 429, 500, 503]);
 

@@ -176,7 +176,7 @@ const ifUpdatedLongAgo: Condition = {
   given: given => ({ ...given, body: { ...given.body, if_updated_at: '2020-01-01T00:00:00Z' } }),
 };
 /**
- * The case of editIdea needs a token with only the grant write, because moderators may edit ideas outside the
+ * The case of editIdea needs a token with only the grant `write`, because moderators may edit ideas outside the
  * submission window.
  */
 const asWriter: Condition = { grant: ({ id }) => (id === 'editIdea' ? 'write' : 'moderate') };

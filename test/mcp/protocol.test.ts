@@ -282,7 +282,7 @@ describe('the list of the tools', () => {
       // The output schema must not forbid additional fields, because later releases of v1 may add some.
       expect(tool.outputSchema.type).toBe('object');
       expect(JSON.stringify(tool.outputSchema)).not.toMatch(/additionalProperties|"description":"|"required":\[/);
-      // The list must not contain int64, which validators do not know as a format, and no examples, which only the
+      // The list must contain neither the format int64, which validators do not know, nor examples, which only the
       // OpenAPI document uses.
       expect(JSON.stringify(tool)).not.toMatch(/int64|"examples"|\$ref|9007199254740991/);
     }

@@ -146,7 +146,7 @@ describe('consent', () => {
       expect([answer.status, answer.html.includes(why)]).toEqual([422, true]);
       expect(answer.headers.get('content-security-policy')).toContain('http://127.0.0.1:33418');
     }
-    // After the server has refused these forms, the person can still consent.
+    // After the server has refused the invalid forms, the person can still consent.
     const fields = { ...levelFields({ [world.boardId]: 'read' }), decision: 'connect' };
     await finish(visitor, await visitor.submit(page, page, fields));
   });

@@ -286,8 +286,9 @@ test('the clean-up deletes an expired refresh token, and the other tokens of the
 
 test('the server retries a token refresh that conflicts with other transactions, and if all retries fail, the client can repeat the token refresh', async () => {
   const tokens = await connectProgram();
-  // The first 15 tries to refresh conflict. The first request gives up before the last conflict, and the second request
-  // succeeds. A database sequence counts the conflicts, because a rollback does not reset a sequence.
+  // The first 15 attempts to refresh the token end in a conflict. The first request gives up before the last conflict,
+  // and the second request succeeds. A database sequence counts the conflicts, because a rollback does not reset a
+  // sequence.
   await server.sql(`
     create sequence conflicts;
     create function lose() returns trigger language plpgsql as $$

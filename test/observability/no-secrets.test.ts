@@ -149,7 +149,7 @@ test('the output and the audit log of a server contain no secret or email addres
     );
     expect(server.output().split('a job failed').length).toBeGreaterThan(4);
   }, 20_000);
-  // Without these tables, SQL statements with values from requests fail. Some of these statements come from the ORM.
+  // Drops tables, so that SQL statements with values from requests fail. Some of these statements come from the ORM.
   await db.sql('drop table followers cascade');
   await db.sql('drop table idea_tags cascade');
   const title = secret('a title in a failing statement');

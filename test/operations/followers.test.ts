@@ -74,7 +74,7 @@ test("two clients that read a board's events continuously get every committed ev
   const writers = tokens.slice(2).map(async token => {
     const client = clientOf(token);
     for (let n = 0; isWriting; n++) {
-      // If PostgreSQL is down for too long, the request and all its retries fail.
+      // Ignores the error of a request whose retries have all failed, because PostgreSQL may be down for too long.
       await client.ideas.create({ title: `Idea ${n}`, body: 'Create me once.' }).catch((error: unknown) => {
         if (!isIdeaBoardError(error) || error.key === 'validation_failed') throw error;
       });

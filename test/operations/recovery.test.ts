@@ -158,8 +158,9 @@ test('the server answers 503 while other clients use all connections of PostgreS
     }
   };
   await takeAll();
-  // Ends the server's connections and takes their places with other connections. The query finds a server connection by
-  // its name, which the connection gets only after authentication. So the test may need several rounds.
+  // Ends the server's connections, and then opens connections until PostgreSQL has no free connection for the server.
+  // The query finds a server connection by its name, which the connection gets only after authentication. So the test
+  // may need several rounds.
   await eventually(async () => {
     const { rowCount } = await first.query(
       `select pg_terminate_backend(pid) from pg_stat_activity where application_name like 'idea-board%'`,

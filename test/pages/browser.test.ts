@@ -85,7 +85,10 @@ const recordShifts = `
   new PerformanceObserver(list => shifts.push(...list.getEntries().map(entry => entry.value)))
     .observe({ type: 'layout-shift', buffered: true });`;
 
-/** Code that the browser runs. It waits for two frames, because the browser reports a shift one frame later. */
+/**
+ * Code that the browser runs. It waits for two animation frames, because the browser reports a layout shift one frame
+ * later.
+ */
 const readShifts = `new Promise(resolve => requestAnimationFrame(() => requestAnimationFrame(() => resolve(shifts))))`;
 
 /**

@@ -95,8 +95,8 @@ describe('the frames of other sites', () => {
     );
     expect(answers[0]?.[0]).toBe(403);
     expect(answers[2]).toEqual(answers[0]);
-    // The private board allows this origin, but these URLs do not name its account. So the answer is the same as for a
-    // missing board.
+    // The test's website may embed the private board, but the URLs of the requests do not name the board's account. So
+    // the answers are the same as for a missing board.
     expect(answers[1]).toEqual(answers[0]);
   });
 
@@ -335,7 +335,7 @@ describe('the sign-in with a token', () => {
     expect(await server.sql('select * from users where id = $1', [userId])).toEqual([before]);
     embedded.cookies.set('idea_board_session', embedded.cookies.get(cookieName) ?? '');
     expect((await embedded.get('/admin')).location).toMatch(/^\/sign-in\?/);
-    // In the application of another account, the same person id stands for another person.
+    // On the website of another account, the same person id stands for another person.
     const other = await createWorld(server, { isPublic: true });
     const token = await signToken(server, await letEmbed(server, other), { claims });
     const elsewhere = await post(new Visitor(server), token, `/b/${other.boardSlug}/embed`);

@@ -92,7 +92,8 @@ const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/
 const languages = ['en', 'de'];
 
 /**
- * Returns how a test checks its nth page. The language changes with every page, and the screen with every second page.
+ * Returns the language and the screen for a test's nth page. The language changes with every page, and the screen with
+ * every second page.
  */
 export function viewOf(index: number): { language: string; screen: Screen } {
   const screen = screens[Math.floor(index / languages.length) % screens.length] as Screen;

@@ -60,8 +60,8 @@ const linksOn = async (id: number, by = member) =>
     .map(link => link.getAttribute('href'));
 
 /**
- * Returns the stored copies of a comment's text. They are in the event, and in the stored response to the request that
- * created the comment.
+ * Returns the stored copies of a comment's text. The event about the new comment has copies, and so does the stored
+ * response to the request that created the comment.
  */
 async function copiesOf(id: number) {
   const events = await server.sql(

@@ -32,7 +32,7 @@ const put = (title: string, status = 'new', input = {}) => insertIdea(server, wo
 
 const unescapeHtml = (text: string) => text.replaceAll('&#39;', "'").replaceAll('&quot;', '"').replaceAll('&amp;', '&');
 
-/** Returns the titles of the listed ideas, in the order of the page. */
+/** Returns the titles of the listed ideas, in the order in which the page shows the ideas. */
 function titlesIn(html: string): string[] {
   return [...html.matchAll(/<h3><a href="[^"]*"><bdi>([^<]*)<\/bdi>/g)].map(([, title = '']) => unescapeHtml(title));
 }

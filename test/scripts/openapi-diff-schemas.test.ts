@@ -56,7 +56,10 @@ const loosened: Changes = {
   'more fields': limited('object', { maxProperties: 2 }, { maxProperties: 3 }),
 };
 
-/** The changes that add a keyword that can only refuse values. openapi-diff has no separate rule for such a keyword. */
+/**
+ * Changes that add a keyword to a schema. The new keyword can only make the schema refuse more values. openapi-diff has
+ * no separate rule for such a keyword.
+ */
 const newConstraints: Changes = {
   'a schema of the fields that match a pattern': constrained({ type: 'object' }, pattern('string')),
   'a schema that depends on a field': constrained({ type: 'object' }, { dependentSchemas: { a: { required: ['b'] } } }),

@@ -39,7 +39,10 @@ function use(client: string, operation: string, day: string, names: { parameters
   return { client, operation, last_used_at: `${day}T10:00:00+02:00`, ...names };
 }
 
-/** Compares the base document with a changed copy, and then judges the differences by a usage document. */
+/**
+ * Compares the base document with a changed copy. Then uses a usage document, the record of the operations and fields
+ * that each client uses, to find out which clients the changes affect.
+ */
 function judge(
   change: (paths: Record<string, Record<string, JsonObject>>, document: JsonObject) => void,
   given: object = usage,

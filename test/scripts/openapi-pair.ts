@@ -91,8 +91,8 @@ export function verdictsOf(pair: Pair): string {
 }
 
 /**
- * Defines a test for each pair of documents. The argument maps each expected result to its pairs, and the name of each
- * pair to the pair.
+ * Defines a test for each pair of documents. The keys of `cases` are the expected results. Each value contains the
+ * pairs with this result, keyed by the name of the pair.
  */
 export function testVerdicts(cases: Record<string, Record<string, Pair>>): void {
   const rows = Object.entries(cases).flatMap(([verdict, pairs]) =>

@@ -27,7 +27,7 @@ const read = (pattern: string) =>
 const templates = read('**/*.eta');
 const sources = [...templates, ...read('**/*.ts')].map(({ source }) => source);
 
-/** The texts in quotation marks in the code and in the templates that look like a key of the catalogue. */
+/** The quoted strings that look like a key of the catalogue, in the code and in the templates. */
 const namedKeys = new Set(
   sources.flatMap(source => [...source.matchAll(/['"`]([a-z]\w*(?:\.\w+)+)['"`]/g)].map(([, key]) => key)),
 );

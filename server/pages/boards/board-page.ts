@@ -85,8 +85,8 @@ export async function showBoard(visit: BoardVisit, problem?: Problem) {
 }
 
 /**
- * Returns the notices of the page. On an embedded board, one notice asks the user to confirm that the account on the
- * embedding website belongs to them.
+ * Returns the notices of the page. One notice of an embedded board leads to the page where an existing user confirms
+ * that they are the person on the embedding website.
  */
 function noticesOf({ request }: BoardVisit) {
   if (!boardOf(request).isEmbedded) return { notices };

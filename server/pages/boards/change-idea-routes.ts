@@ -75,8 +75,8 @@ async function showEdit(visit: BoardVisit, problem?: Problem) {
     action: visit.request.url,
     title: kept('title'),
     body: kept('body'),
-    // The time of the last change. If somebody else has changed the idea meanwhile, the person can compare both texts
-    // and then save.
+    // The time of the idea's last change. The form sends this time, so that the server notices if somebody else has
+    // changed the idea meanwhile. The person can then compare both texts and save.
     updatedAt: presentTime(idea.updated_at),
     minutes: changeMinutes,
     reason: reason && { ...reason, value: visit.field('reason') },
@@ -93,8 +93,8 @@ async function readTexts(visit: BoardVisit) {
 }
 
 /**
- * Reads an idea that the person may edit or delete now. The later edit or deletion also checks other conditions, such
- * as votes by other people.
+ * Reads an idea that the person may edit or delete now. The edit or deletion itself also checks other conditions, such
+ * as whether other people have voted on the idea.
  */
 async function readChangeable(visit: BoardVisit) {
   const read = await readTexts(visit);

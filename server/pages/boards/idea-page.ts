@@ -102,7 +102,8 @@ export async function showIdea(visit: BoardVisit, problem?: Problem) {
     ),
     first: cursor === undefined ? undefined : { label: t('boards.idea.first_comments'), href: path },
     vote: presentVote(visit, board, idea),
-    // Moderators change the idea with the forms of the admin area. After a change, the browser returns to this page.
+    // Moderators change the idea with the forms of the admin area. After a change, the browser returns to the idea's
+    // page on the board.
     moderator: member?.isModerator && {
       action: (form: string) => pathInAdmin(visit, `/admin/ideas/${idea.id}/${form}`),
       adminPath: visit.path(`/admin/ideas/${idea.id}`),

@@ -39,8 +39,8 @@ declare module 'fastify' {
 export type BoardVisit = Visit<AccountOfUser | undefined>;
 
 /**
- * Builds the onRequest hook that finds the board of a request. A private board gets the same 404 as a missing board,
- * unless the person is a member of its account.
+ * Builds the onRequest hook that finds the board of a request. Private boards are only for members of the board's
+ * account. Other people get the same 404 as for a missing board.
  */
 export function openBoards({ database }: Pick<ServerDependencies, 'database'>, { isEmbedded = false } = {}) {
   return async (request: FastifyRequest) => {
@@ -51,8 +51,8 @@ export function openBoards({ database }: Pick<ServerDependencies, 'database'>, {
     const accountOf = (board: OpenedBoard) => accounts.find(({ id }) => id === board.accountId);
     const person = user && { userId: user.id, accountIds: accounts.map(({ id }) => id) };
     const boards = await findBoards(database, slug, person);
-    // A session on embedded pages belongs to one account. If several boards have the slug, the server prefers the board
-    // of this account.
+    // A session on embedded pages belongs to one account. If several boards have the slug in the path, the server
+    // prefers the board of this account.
     const named = isEmbedded ? accounts[0]?.slug : fieldOf(request.query, 'account');
     const board = boards.find(one => accountOf(one)?.slug === named) ?? boards[0];
     if (!board) throw new DomainError('not_found');
@@ -77,8 +77,8 @@ export function openBoards({ database }: Pick<ServerDependencies, 'database'>, {
 }
 
 /**
- * Returns the actor for a member. Nobody is a moderator in a frame, because the account's application decides as which
- * user a person is signed in there.
+ * Returns the actor for a member. On embedded pages, nobody is a moderator, because the embedding website decides which
+ * user the person is signed in as.
  */
 function actorIn(member: Actor | undefined, isEmbedded: boolean): Actor | undefined {
   return member && isEmbedded ? { ...member, isModerator: false } : member;
@@ -152,8 +152,8 @@ export function ideaPath(slug: string, id: number): string {
 }
 
 /**
- * Returns the path and the query of the same page outside a frame. Leaves out the parameters that belong to a sign-in
- * in the frame.
+ * Converts the path and query of an embedded page to those of the ordinary page, which is not in a frame. Leaves out
+ * the parameters that belong to a sign-in in the frame.
  */
 export function ordinaryPathOf(request: FastifyRequest): string {
   const { root, slug, isEmbedded } = boardOf(request);

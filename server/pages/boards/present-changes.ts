@@ -6,7 +6,10 @@ import { shortLine } from '../../text/plain-text.ts';
 import { optionsOf } from '../shell/choices.ts';
 import type { Notices, Visit } from '../shell/visit.ts';
 
-/** The notices after a moderator's change of an idea, on the pages of boards and in the admin area. */
+/**
+ * The notices that a page shows after a moderator has changed an idea. Board pages and the admin area show these
+ * notices.
+ */
 export const moderationNotices = {
   approved: 'boards.notices.approved',
   approved_already: 'boards.notices.approved_already',

@@ -6,7 +6,7 @@ import { presentTime } from './present-idea.ts';
 
 /** The data that all comments of a page need. The server reads this data once for each page. */
 export interface ShownBeside {
-  /** Returns the member names that a text of the idea mentions. */
+  /** Returns the member names that the body of the idea or a comment mentions. */
   namesIn: Awaited<ReturnType<typeof readMentions>>;
   /** The paths of the authors' pictures, by the id of the author. */
   pictures: Map<number, string>;

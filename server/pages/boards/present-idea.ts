@@ -22,9 +22,9 @@ const orders = {
 const renderSignIn = loadTemplate<{ path: string }>('pages/boards/sign-in-link');
 
 interface PageOfBoard {
-  /** The name of the page. Undefined for the board itself. */
+  /** The name of the page. Undefined for the board's main page, which lists the ideas. */
   page?: string;
-  /** The view of the board that the page shows. The navigation marks this view. */
+  /** The view of the board that the page shows. The navigation highlights this view. */
   view?: 'ideas' | 'roadmap' | 'mine';
   /** A text about the page, such as the body of the idea. Previews of the page show the beginning of this text. */
   description?: string;
@@ -73,7 +73,7 @@ export function frameOfBoard(
   };
 }
 
-/** Returns links that sort a list of ideas, one for each order. */
+/** Returns the links that change the order of a list of ideas: one link for each order. */
 export function presentOrders(current: IdeaSort, hrefOf: (sort: IdeaSort) => string) {
   return ideaSorts.map(sort => ({ label: t(orders[sort]), href: hrefOf(sort), isCurrent: sort === current }));
 }
@@ -98,8 +98,8 @@ export function presentIdea(idea: Omit<IdeaView, 'body'>) {
 }
 
 /**
- * The number of characters that a list reads of each body. The page shows far fewer characters, but the list needs
- * more, because line breaks and repeated spaces are removed.
+ * The number of characters that a list of ideas reads from each idea's body. The page shows far fewer characters, but
+ * the list needs more, because line breaks and repeated spaces are removed.
  */
 export const maxBodyLengthInList = 500;
 

@@ -6,7 +6,10 @@ import { shortLine } from '../../text/plain-text.ts';
 import { type BoardVisit, boardOf, pathOn, roadmapPath } from './opened-board.ts';
 import { frameOfBoard } from './present-idea.ts';
 
-/** Shows the planned, active and completed ideas of a board: a column for each status, the highest scores first. */
+/**
+ * Shows the planned, active and completed ideas of a board. Each status has a column, which begins with the ideas that
+ * have the highest scores.
+ */
 export async function showRoadmap(visit: BoardVisit) {
   const { read, slug } = boardOf(visit.request);
   const [board, ideas] = await Promise.all([readBoard(read), listRoadmap(read)]);

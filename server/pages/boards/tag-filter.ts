@@ -7,7 +7,7 @@ import { pathOn } from './opened-board.ts';
 
 /**
  * Finds the tag that a query names by its name or its id. Tag names are unique on a board, ignoring case. If a text is
- * the name of one tag and the id of another, the name counts.
+ * the name of one tag and the id of another, the function returns the tag with this name.
  */
 export function findTag({ tags }: Pick<BoardView, 'tags'>, wanted: string) {
   const name = wanted.toLowerCase();

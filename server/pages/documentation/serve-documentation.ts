@@ -29,7 +29,7 @@ export function serveDocumentation(config: Pick<Config, 'BASE_URL'>) {
   };
 }
 
-/** The page and the script. If a process builds several servers, all of them share this value. */
+/** The page and the script of the API reference. If a process builds several servers, all of them share this value. */
 let documentation: ReturnType<typeof loadDocumentation> | undefined;
 
 async function loadDocumentation() {
@@ -45,7 +45,8 @@ const configuration = {
   // The API reference sends its requests to the server that serves the page. So the page works under every host name of
   // the server.
   servers: [{ url: '/', description: 'This server' }],
-  // Turns off the fonts, the proxy and the assistant, so that the page loads nothing from other hosts.
+  // Turns off the features of the API reference that load something from other hosts: web fonts, a proxy and an AI
+  // assistant.
   withDefaultFonts: false,
   proxyUrl: '',
   telemetry: false,

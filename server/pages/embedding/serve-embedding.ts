@@ -49,8 +49,8 @@ export function serveEmbedding(server: ServerDependencies) {
 }
 
 /**
- * Lets every website show this answer. The board is not known yet, so the answer is the same for all boards and
- * visitors.
+ * Allows every website to show this answer in a frame. The board is not known yet, so the answer is the same for all
+ * boards and visitors.
  */
 async function prepare(request: FastifyRequest, reply: FastifyReply) {
   reply.frameAncestors = '*';
@@ -75,7 +75,10 @@ function wayAround(request: FastifyRequest) {
   };
 }
 
-/** Builds the onRequest hook that allows only the listed origins of the board's account to show the page in a frame. */
+/**
+ * Builds the onRequest hook that lets websites show the page in a frame. Only the origins that the board's account has
+ * listed may do so.
+ */
 function allowFrames({ database }: ServerDependencies) {
   return async (request: FastifyRequest, reply: FastifyReply) => {
     const { read, account } = boardOf(request);

@@ -29,12 +29,15 @@ export function outcomePath(slug: string, outcome: SignInProblem | 'done'): stri
   return `${embeddedPath(slug)}?${new URLSearchParams({ sign_in: outcome })}`;
 }
 
-/** Returns the path of the board with a link to the page where an existing user confirms the connection. */
+/**
+ * Returns the path of the board with a notice for an existing user. The notice leads to the page where the user
+ * confirms that they are the person on the embedding website.
+ */
 export function connectionPath(slug: string, connection: string): string {
   return `${embeddedPath(slug)}?${new URLSearchParams({ notice: 'connect', connection })}`;
 }
 
-/** Returns the message about the failed sign-in that a query parameter of the page names. */
+/** Returns the message about a failed sign-in. `outcome` is the value of the query parameter that names the failure. */
 export function explainOutcome(outcome: string, isSignedIn: boolean): string | undefined {
   const problem = outcome === 'done' ? 'no_cookies' : outcome;
   // If the token was already used, the session from its first use is still valid, so a signed-in person sees no

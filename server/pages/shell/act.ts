@@ -17,7 +17,10 @@ export interface PersonOperation extends Administration {
   readonly actor: Actor;
 }
 
-/** Runs work on a board in a transaction, in the name of the signed-in person. `find` returns the actor or throws. */
+/**
+ * Runs the function `work` in a transaction, in the name of the signed-in person. `find` returns the person as an actor
+ * on the board, or throws.
+ */
 export function actAs<T>(
   visit: Visit<AccountOfUser | undefined>,
   find: (db: Administration) => Promise<Actor>,
@@ -31,10 +34,7 @@ export function actAs<T>(
   });
 }
 
-/**
- * Returns the message for an operation that the domain rules refused. Other errors, such as not_found, have their own
- * pages.
- */
+/** Returns the message for an error of an operation. Rethrows errors that have their own pages, such as not_found. */
 export function problemOfAction(error: unknown): Problem {
   const key = error instanceof DomainError ? (error as DomainError).key : undefined;
   const message = key && reasonOf(key);

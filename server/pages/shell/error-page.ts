@@ -15,8 +15,8 @@ declare module 'fastify' {
     /** Builds the layout data of an error page. Without this function, the layout has only a title. */
     frameOfError: ((title: string) => Frame) | null | undefined;
     /**
-     * Returns the explanation and the link for the error page of a missing path. Set this function if the route knows
-     * better ones than the defaults.
+     * Returns the explanation and the link for the error page of a missing path. Set this function if the default
+     * explanation and link do not fit the route.
      */
     wayOut: (() => WayOut) | null | undefined;
   }
@@ -86,7 +86,10 @@ function wayOutOf(request: FastifyRequest): WayOut | undefined {
   };
 }
 
-/** Returns the HTTP status of an error page: 400 for an invalid query, although the API answers 422 to such input. */
+/**
+ * Returns the HTTP status of an error page. An invalid query gets 400, although the API answers an invalid query with
+ * 422.
+ */
 function statusOf(key: DomainError['key']): number {
   return key === 'validation_failed' ? 400 : errors[key].status;
 }

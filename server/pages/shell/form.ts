@@ -10,8 +10,8 @@ import { Refusal } from './refusal.ts';
 declare module 'fastify' {
   interface FastifyInstance {
     /**
-     * Returns the form_token that every form of the session must send. Each call returns a different text, but all of
-     * them are valid.
+     * Returns the form_token that every form of the session must send. Each call returns a different text, but every
+     * one of these texts is valid.
      */
     formTokenOf(tokenHash: Buffer): string;
   }
@@ -148,7 +148,7 @@ function unmask(masked: Buffer): Buffer {
   return combine(masked.subarray(half), masked.subarray(0, half));
 }
 
-/** Combines two texts of the same length with XOR. */
+/** Combines two buffers of the same length with XOR. */
 function combine(one: Buffer, other: Buffer): Buffer {
   return Buffer.from(one.map((byte, index) => byte ^ (other[index] as number)));
 }

@@ -21,8 +21,8 @@ export function writeForReaders(app: FastifyInstance) {
 }
 
 /**
- * Runs work that writes texts for the reader of a page. Error handlers need this function, because an error may occur
- * before the hooks of writeForReaders() have run.
+ * Runs the function `work`, which writes texts for the reader of a page. Error handlers need this function, because an
+ * error may occur before the hooks of writeForReaders() have run.
  */
 export function writeForReaderOf<T>(request: FastifyRequest, work: () => T): T {
   request.reader ??= { language: languageOfBrowser(request) ?? languages[0] };

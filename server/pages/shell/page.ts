@@ -28,7 +28,7 @@ export interface Frame {
   navigation?: readonly NavigationLink[] | undefined;
   /** The output of another template for the end of the header, such as a sign-out form. */
   actions?: Html | undefined;
-  /** The Atom feed that the page names for feed readers. */
+  /** The Atom feed of the page. Links in the head and the footer of the page lead to this feed. */
   feed?: Link | undefined;
   /**
    * The full URL of a page that search engines may index. Without this URL, the page asks search engines not to index
@@ -86,8 +86,8 @@ export function definePage<Data extends object = object>(
 }
 
 /**
- * Adds the form_token to every POST form of a document. All POST forms come from templates, because text from users is
- * escaped.
+ * Adds the form_token to every POST form of a document. Finds the forms by the text of their tags: users cannot write
+ * such text into a page, because the server escapes it.
  */
 function addFormToken(document: Html, formToken: string | undefined): Html {
   if (formToken === undefined) return document;

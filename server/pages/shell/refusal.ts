@@ -23,8 +23,8 @@ export class Refusal extends Error {
 const statuses = { invalid: 422, conflict: 409, forbidden: 403 } as const;
 
 /**
- * Converts an error to a Refusal, if it needs an error page of its own. Returns undefined for other errors: their error
- * pages look alike in all areas.
+ * Returns a Refusal for an error that needs its own error page. Returns undefined for other errors: their error pages
+ * look alike in all areas.
  */
 export function refusalOf(error: Error): Refusal | undefined {
   if (error instanceof Refusal) return error;

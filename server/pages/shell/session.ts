@@ -92,8 +92,8 @@ export async function requireOrdinarySession(request: FastifyRequest) {
 
 /**
  * An onRequest hook for a user's own pages, such as the profile. Unlike requireOrdinarySession, this hook also accepts
- * users who can sign in only with an external identity. Otherwise they could never open these pages. Put requireSession
- * before this hook.
+ * users who can sign in only through an identity provider or an embedding website. Otherwise these users could never
+ * open their own pages. Put requireSession before this hook.
  */
 export async function requireOwnSession(request: FastifyRequest) {
   if (hasOwnAddress(sessionOf(request).user)) return requireOrdinarySession(request);
@@ -182,9 +182,9 @@ export function cookieOptions(config: CookieConfig) {
 }
 
 /**
- * Over HTTPS, browsers send the cookie of embedded pages also in the frames of other sites. Browsers keep a separate
- * cookie for each site around the frame (CHIPS), so the cookie does not connect the visits of several sites. Over HTTP,
- * browsers send the cookie only if the page around the frame has the same site, such as localhost.
+ * Over HTTPS, browsers send the cookie of embedded pages also if another site shows the pages in a frame. Browsers keep
+ * a separate cookie for each embedding site (CHIPS), so the cookie does not connect the visits of several sites. Over
+ * HTTP, browsers send the cookie only if the embedding page has the same site as the server, such as localhost.
  */
 function sessionCookieOptions(config: CookieConfig, cookie: SessionCookie) {
   const options = cookieOptions(config);
@@ -203,8 +203,8 @@ function isSecure({ BASE_URL }: CookieConfig): boolean {
  */
 
 /**
- * An onRequest hook for users with several accounts. If the URL names no account, the hook redirects a GET request to a
- * URL with an account. It refuses a POST request.
+ * An onRequest hook for users with several accounts, for requests whose URL names no account. The hook redirects a GET
+ * request to a URL with an account, and refuses a POST request.
  */
 export async function nameAccount(request: FastifyRequest, reply: FastifyReply) {
   const { accounts } = sessionOf(request).user;

@@ -15,8 +15,8 @@ export function shownHost(host: string): string {
 }
 
 /**
- * Formats an e-mail address. Shows no address for a user who can sign in only with an external identity, because the
- * server made up this user's address.
+ * Formats an e-mail address. The server made up the address of a user who can sign in only through an identity provider
+ * or an embedding website. Shows no address for such a user.
  */
 export function shownAddress(email: string): string {
   if (!hasOwnAddress({ email })) return t('shell.missing.address');
@@ -59,7 +59,10 @@ export function showStored(time: string | null): ShownTime | undefined {
   return time === null ? undefined : showTime(new Date(time));
 }
 
-/** Formats the earliest time of an erasure. Returns undefined if nobody requested the erasure. */
+/**
+ * Formats the earliest time when the server erases a user or an account. Returns undefined if nobody requested the
+ * erasure.
+ */
 export function showErasure(requestedAt: string | null, graceHours: number): ShownTime | undefined {
   return requestedAt === null ? undefined : showTime(new Date(Date.parse(requestedAt) + graceHours * 3_600_000));
 }

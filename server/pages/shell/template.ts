@@ -29,8 +29,8 @@ export function loadTemplate<Data extends object>(name: string): (data: Data) =>
 }
 
 /**
- * Escapes a value, unless it is the output of another template, which is already escaped. Shows nothing for false, null
- * and undefined.
+ * Escapes a value. Does not escape the output of another template, because this output is already escaped. Returns an
+ * empty text for false, null and undefined.
  */
 function show(value: unknown): string {
   if (value instanceof Html) return value.text;

@@ -31,7 +31,8 @@ import { shownName } from './show.ts';
 export type Answer = string | { page: Html; status: number } | { file: AsyncIterable<string>; name: string };
 
 /**
- * A page with its forms. On pages that belong to no account, the account is undefined for a user without an account.
+ * A page and its forms. If the page belongs to no account and its user has no account, the account of the visit is
+ * undefined.
  */
 export interface Route<Account extends AccountOfUser | undefined = AccountOfUser> {
   path: string;
@@ -70,7 +71,7 @@ export interface Question {
   button: string;
   isHarmless?: boolean;
   back: Link;
-  /** The frame of the page, if it differs from the frame of the area. */
+  /** The layout data of the page, if it differs from the layout data of the other pages in this area. */
   frame?: Frame;
 }
 
@@ -187,7 +188,8 @@ export class Visit<Account extends AccountOfUser | undefined = AccountOfUser> {
 
   /**
    * Renders a page. Its template also gets `path`, `accountName`, the message of `problem`, and the notice that the
-   * query parameter `notice` names. Give a frame instead of a title to change more of the area's frame.
+   * query parameter `notice` names. To change more of the layout than the title, pass a `Frame` (layout data) in place
+   * of the title.
    */
   page(
     template: string | ReturnType<typeof definePage>,
@@ -205,7 +207,8 @@ export class Visit<Account extends AccountOfUser | undefined = AccountOfUser> {
     const given = {
       path: (path: string) => this.path(path),
       accountName: this.account && shownName(this.account.name),
-      // Whether the user can sign in only with an external identity, and so has no password.
+      // Whether the user has no password, because they can sign in only through an identity provider or an embedding
+      // website.
       hasNoPassword: browserSession !== null && !hasOwnAddress(browserSession.user),
       ...data,
       notice: notice && t(notice, values),

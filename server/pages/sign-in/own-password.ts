@@ -14,8 +14,8 @@ import { buildThrottle } from './throttle.ts';
 export const passwordLengths = { minLength: minPasswordLength, maxLength: maxPasswordLength };
 
 /**
- * A user without a password cannot confirm an action with it. Instead, the sign-in must be at most this many minutes
- * old.
+ * A user without a password confirms an action with a recent sign-in. The sign-in must be at most this number of
+ * minutes old.
  */
 const newSessionMinutes = 10;
 
@@ -32,9 +32,8 @@ export async function readNewPassword(body: unknown, email: string): Promise<str
 /**
  * Asks for the signed-in user's password in the field current_password, before an action that could do harm in an
  * unattended browser. Throws a FormProblem for a wrong password. The rate limits of sign-in apply, so that nobody can
- * guess passwords here.
- *
- * A user who can sign in only with an external identity has no password, and must have signed in a few minutes ago.
+ * guess passwords here. A user who can sign in only through an identity provider or an embedding website has no
+ * password. Such a user must have signed in a few minutes ago.
  */
 export function askForOwnPassword(server: ServerDependencies) {
   const throttle = buildThrottle(server);

@@ -6,7 +6,7 @@ import { buildSecretBox } from '../../domain/secret-box.ts';
 import type { SignInSecrets } from '../../openid/openid-client.ts';
 import { cookieName, cookieOptions } from '../shell/session.ts';
 
-/** A sign-in with a provider that has begun in this browser. */
+/** A sign-in with an identity provider that a person began in this browser and has not completed yet. */
 export interface ProviderFlow extends SignInSecrets {
   accountId: number;
   /** The key of the provider, which is part of the provider's sign-in URL. */
@@ -52,7 +52,7 @@ export function buildProviderFlows({ config, appKey, clock }: Pick<ServerDepende
 
     /**
      * Returns the sign-in in the browser's cookie and removes the cookie. Returns undefined if the sign-in has expired,
-     * or if the state belongs to another sign-in.
+     * or if the given `state` belongs to another sign-in.
      */
     take(
       { cookies }: FastifyRequest,

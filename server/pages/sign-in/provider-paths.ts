@@ -3,7 +3,7 @@ import type { ServerDependencies } from '../../dependencies.ts';
 import { listProviderButtons } from '../../domain/identities/providers.ts';
 import { shownName } from '../shell/show.ts';
 
-/** Returns the path where a sign-in with a provider begins. */
+/** Returns the path where a sign-in with an identity provider begins. */
 export function providerPath(key: string, next?: string): string {
   return `/sign-in/provider/${key}${next === undefined ? '' : `?${new URLSearchParams({ next })}`}`;
 }
@@ -20,8 +20,8 @@ export function callbackUrl({ BASE_URL }: Pick<Config, 'BASE_URL'>, accountId: n
 const maxLength = 1000;
 
 /**
- * Returns the path of the page where a user connects an external identity. If `next`, the path of the page after it, is
- * too long, leaves `next` out.
+ * Returns the path of the page where a user confirms that a person at an identity provider or on an embedding website
+ * is this user. `next` is the path of the page that opens afterwards. Leaves out `next` if it is too long.
  */
 export function connectPath(token: string, next: string): string {
   const path = `/admin/profile/connections/connect?${new URLSearchParams({ token })}`;

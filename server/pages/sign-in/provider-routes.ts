@@ -36,7 +36,9 @@ const failures = {
   invalid: { status: 400, text: 'identities.failures.invalid' },
 } as const satisfies Record<ProviderErrorReason, { status: number; text: TextKey }>;
 
-/** Serves the sign-in with an OpenID Connect provider of an account. The session reaches only this account. */
+/**
+ * Serves the sign-in with an OpenID Connect provider of an account. The new session gives access to only this account.
+ */
 export function serveProviders(app: FastifyInstance, server: ServerDependencies, openid: OpenidClient) {
   const { appKey, audit, clock, config, database, logger } = server;
   const flows = buildProviderFlows(server);

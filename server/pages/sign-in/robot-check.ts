@@ -9,8 +9,9 @@ import { fieldOf } from '../shell/form.ts';
 const minMs = 2_000;
 
 /**
- * Recognizes forms that programs send. Such a form comes too soon after its page, or fills in a field that people do
- * not see. The page has the time of its creation in a hidden field, with a MAC, so that a program must load the page.
+ * Recognizes forms that programs send. Such a form arrives too soon after its page, or has a value in a field that
+ * people do not see. The page has the time of its creation in a hidden field, with a MAC, so that a program must load
+ * the page.
  */
 export function buildRobotCheck({ appKey, clock }: Pick<ServerDependencies, 'appKey' | 'clock'>) {
   const key = Buffer.from(hkdfSync('sha256', appKey, '', 'idea-board form time 1', 32));

@@ -19,7 +19,10 @@ const area: OwnArea = {
   home: { label: 'shell.home.sign_in', href: '/sign-in' },
 };
 
-/** Serves the pages for signing in and signing up: with a password or through a mailed link, with a provider, and with a code. */
+/**
+ * Serves the pages for signing in and signing up with a password, a mailed link or an identity provider. Also serves
+ * the page for the two-factor code.
+ */
 export function serveSignIn(server: ServerDependencies, openid: OpenidClient) {
   return async (app: FastifyInstance) => {
     await openArea(app, server, area);

@@ -17,8 +17,8 @@ export async function showSignIn(
   { problem, isLinkRequested = false }: { problem?: Problem | undefined; isLinkRequested?: boolean } = {},
 ) {
   const next = safeNextPath(visit.isSent ? visit.field('next') : visit.parameter('next'));
-  // Skips the form only for a person with an ordinary session. A session of an external identity gives access to one
-  // account, and its user may want to sign in to other accounts.
+  // Skips the form only for a person with an ordinary session. A session that began at an identity provider gives
+  // access to one account, and its user may want to sign in to other accounts.
   if (!visit.isSent && ordinaryUserOf(visit.request)) return next;
   const data = {
     email: visit.field('email'),

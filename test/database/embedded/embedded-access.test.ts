@@ -311,8 +311,8 @@ async function refusalOf(
 }
 
 /**
- * Connects as the system user "nobody". Returns the type of PostgreSQL's first message and its
- * authentication code, such as 'R 10'.
+ * Connects as the system user "nobody". Returns the type of PostgreSQL's first message and the authentication code in
+ * this message, such as 'R 10'.
  */
 async function askAsNobody({ connection: { host, port } }: EmbeddedPostgres, user: string): Promise<string> {
   const script = `

@@ -252,7 +252,7 @@ describe('a failed start of the embedded PostgreSQL', () => {
       expect(await refused({ dataDir: '/proc/idea-board/data' })).toMatchObject({ name: 'EmbeddedPostgresError' });
   });
 
-  // Skips the test for root, because root could write even to this read-only directory.
+  // Skips the test for root, because root could write even to a read-only directory.
   if (!isRoot) {
     test('if the server may not write to the data directory of the embedded PostgreSQL, the error message has only one line', async () => {
       const readOnly = await makeDataDir();

@@ -18,11 +18,12 @@ import { runCleanUp } from './run.ts';
 const now = new Date();
 const options = { now, batchSize: 2 };
 /**
- * The content of the database after an uninterrupted clean-up. Each test cleans up another copy of the same populated
- * database, and compares the result with this content.
+ * The content of the database after a clean-up without interruptions. A clean-up erases the accounts and users whose
+ * deletion is due. Each test cleans up another copy of the same populated database, and compares the result with this
+ * content.
  */
 let expected: string[];
-/** The texts of all SQL statements that the uninterrupted clean-up has run. */
+/** The texts of all SQL statements that ran during the clean-up without interruptions. */
 let texts: Set<string>;
 let source: string;
 let accountId: number;
@@ -126,8 +127,9 @@ test('eight parallel calls of requirePlaceholder() create only one placeholder u
 
 test('parallel erasures of one account, or of one user, have the result of a single erasure', async () => {
   await onCopy(async copy => {
-    // Creates the placeholder user first. Otherwise several parallel erasures would try to insert the placeholder, and
-    // each failed try would use up an id. The placeholder would then not have the expected id.
+    // Creates the placeholder user first, the author of the content of erased users. Otherwise several parallel
+    // erasures would try to insert this user, and each failed try would use up an id. The placeholder user would then
+    // not have the expected id.
     await requirePlaceholder(copy.database, now);
     const due = { now, dueBefore: now, batchSize: 2, record: async () => {}, erasers: [] };
     const twice = <T>(erase: () => Promise<T>) => Promise.all([erase(), erase(), erase()]);
@@ -141,7 +143,8 @@ test('parallel erasures of one account, or of one user, have the result of a sin
 
 /**
  * Tables and indexes that an erasure may read completely, because they are small. The tables of the job queue are
- * nearly empty. The indexes contain only requested deletions, the placeholder user and pending deliveries.
+ * nearly empty. The indexes contain only requested deletions, pending deliveries and the placeholder user (the author
+ * of the content of erased users).
  */
 const isSmall =
   /^_private_|^tasks_pkey$|^accounts_deletion_scheduled_at_idx$|^users_(deletion_requested_at_idx|placeholder_key)$|^webhook_deliveries_pending_idx$/;

@@ -59,7 +59,7 @@ describe('the list of columns in docs/erasure.md', () => {
     expect(rows.map(({ name }) => name)).toEqual(rows.map(({ name }) => name).filter(name => columns.has(name)));
     const left = new Set(columns.keys());
     for (const { name } of rows) left.delete(name);
-    // No column is left that docs/erasure.md lists and the database does not have.
+    // docs/erasure.md must not list a column that the database does not have.
     expect([...left]).toEqual([]);
   });
 
@@ -91,8 +91,8 @@ describe('the list of columns in docs/erasure.md', () => {
     const isChanged = (name: string) => columns.get(name) !== 'stays';
     const marked: string[] = [];
     for (const name of columns.keys()) if ((await markedRows(name)) > 0) marked.push(name);
-    // The text columns with texts of the person that the erasure changes must be exactly the ones that docs/erasure.md
-    // lists as changed.
+    // docs/erasure.md must list every column with texts of the person as changed. Every text column that is listed as
+    // changed must contain such texts.
     expect(marked.filter(name => !isChanged(name))).toEqual([]);
     const texts = [...columns.keys()].filter(name => isChanged(name) && !/_id$|\.kind$|\.uid$/.test(name));
     expect(texts.filter(name => !marked.includes(name))).toEqual([]);

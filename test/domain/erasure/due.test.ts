@@ -150,7 +150,8 @@ describe('the start of an erasure', () => {
     const staying = await createUser(db, 'Stays');
     await requestDeletion(db, staying);
     let outcome: Promise<unknown> | undefined;
-    // administerAtOnce() starts the clean-up after the cancellation has run and before the cancellation commits.
+    // administerAtOnce() starts the clean-up after the cancellation of the deletion has run and before this
+    // cancellation commits.
     await administerAtOnce(
       db,
       admin => cancelUserDeletion(admin, staying),

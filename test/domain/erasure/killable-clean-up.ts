@@ -1,7 +1,7 @@
 /**
- * The program of a process that runs a clean-up. A test can kill the process at any moment. The process first loads all
- * modules and waits for a message, so that the kill happens during the clean-up. Because the batches are small, many
- * different interruptions are possible.
+ * The program of a process that runs a clean-up, which erases accounts and users whose deletion is due. A test can kill
+ * the process at any moment. The process first loads all modules and waits for a message, so that the kill happens
+ * during the clean-up. Because the batches are small, many different interruptions are possible.
  */
 import { openDatabase } from '../../../server/database/database.ts';
 import { runCleanUp } from './run.ts';

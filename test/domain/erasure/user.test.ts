@@ -138,7 +138,7 @@ describe('an erased user', () => {
     for (const event of rows) {
       const sent = presentEvent(event, server.config);
       expect(events[event.type].parse(sent)).toEqual(sent);
-      // Workers of older server versions send the column `body`. It must not contain the field `url`.
+      // Workers of older server versions send the column `body`. This column must not contain the field `url`.
       const withoutUrls = JSON.stringify(sent.data, (name, value) => (name === 'url' ? undefined : value));
       expect(event.body).toMatchObject({ type: event.type, data: JSON.parse(withoutUrls) });
     }
