@@ -14,7 +14,7 @@ const shownLength = 500;
  */
 export function readAnswer<T>(request: PreparedRequest, answer: Answer, attempts: number): CallResult<T> {
   const { status, headers } = answer;
-  // Accepts unknown fields and values in the response body, because a newer server may send them.
+  // Unknown fields and values in the response body are valid, because a newer server may send them.
   const body = parseJson(answer.text);
   const isNotModified = status === 304 && request.isConditional;
   if (!isNotModified && !isSuccess(request, answer, body)) throw errorOf(request, answer, body, attempts);

@@ -1,7 +1,10 @@
 import type { DetailsByKey, ErrorKey, OperationId, Operations, ValidationIssue } from './contract.ts';
 import type { RateLimit } from './rate-limit.ts';
 
-/** Marks this package's errors. All loaded copies of the package share the mark and recognize each other's errors. */
+/**
+ * A symbol that identifies this package's errors. All loaded copies of the package use the same symbol, so that they
+ * recognize each other's errors.
+ */
 const mark = Symbol.for('@idea-board/client: error');
 
 /**
@@ -46,7 +49,10 @@ export type WebhookErrorKey =
   | 'signature_mismatch'
   | 'malformed_payload';
 
-/** The properties of a new error. If the error occurred before a response arrived, some properties are missing. */
+/**
+ * The properties of a new error, for its constructor. If the error occurred before a response arrived, some properties
+ * are missing.
+ */
 export interface ErrorDetails {
   message: string;
   operation?: OperationName | undefined;
@@ -63,8 +69,7 @@ export interface ErrorDetails {
 /** The base class of all errors of this package. */
 export abstract class IdeaBoardError extends Error {
   /**
-   * The error key of the API. If the error is not an error response of the API, this is a key that this package
-   * defines.
+   * The error key of the API. If the client got no error response of the API, this is a key that this package defines.
    */
   abstract readonly key: ErrorKey | OperationError['key'] | WebhookErrorKey | 'invalid_configuration';
   /** The `operationId` of the called operation in the OpenAPI document. For `request()`, the method and the path. */

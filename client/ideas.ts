@@ -55,8 +55,8 @@ export class Ideas {
   }
 
   /**
-   * Finds at most five ideas that are similar to a new idea with the given title and body, or to the idea with the id
-   * `of`. Each found idea has a `similarity` from 0.2 to 1.
+   * Finds at most five ideas that are similar to a new idea with the given title and body. With the parameter `of`,
+   * finds ideas that are similar to the existing idea with this id. Each found idea has a `similarity` from 0.2 to 1.
    */
   similar(query: FindSimilarIdeasQuery, options: ConditionalOptions): Call<SimilarIdeaList | NotModified>;
   similar(query: FindSimilarIdeasQuery, options?: CallOptions): Call<SimilarIdeaList>;

@@ -3,7 +3,7 @@ import type { Hooks } from './hooks.ts';
 export const logLevels = ['off', 'error', 'warn', 'info', 'debug'] as const;
 
 /**
- * The amount of log messages. Each level includes the levels before it:
+ * The amount of log messages. Each level also includes the messages of the levels above it in this list:
  *
  * - `error`: a hook or the cache failed.
  * - `warn`: the client retries a request, or its retry budget is spent, or an operation is deprecated.
@@ -65,7 +65,7 @@ export class Log {
   #environmentLevel(): LogLevel | undefined {
     const text = environmentVariable('IDEA_BOARD_LOG');
     const level = logLevels.find(one => one === text);
-    // Only logs a warning. A program must not stop because of a wrong value in an environment variable.
+    // A wrong value in the environment variable only causes a warning, because it must not stop the program.
     if (text && !level)
       this.#logger.warn(`[idea-board] IDEA_BOARD_LOG must be one of ${logLevels.join(', ')}, but is "${text}"`);
     return level;
@@ -79,7 +79,8 @@ interface Runtime {
 
 function environmentVariable(name: string): string | undefined {
   const { process, Deno } = globalThis as Runtime;
-  // Skips the variable if Deno does not permit reading it. Otherwise Deno would throw an error or ask the user.
+  // Does not read the environment variable without Deno's permission. Otherwise Deno would throw an error or ask the
+  // user.
   if (Deno && Deno.permissions?.querySync?.({ name: 'env', variable: name }).state !== 'granted') return undefined;
   return process?.env?.[name];
 }

@@ -1,6 +1,6 @@
 /**
- * Announces that an operation will be removed. The operation stays in v1 of the API. Only a new version of the API can
- * remove it.
+ * The announcement that an operation will be removed. The operation stays in v1 of the API. Only a new version of the
+ * API can remove it.
  */
 export interface Deprecation {
   /** The day when clients should begin to use the replacement, such as `2026-11-23`. It may be in the future. */

@@ -382,8 +382,8 @@ function detailsField(keys: ErrorKey[]): z.ZodRawShape {
   const detailed = keys.filter(key => key in errorDetails) as (keyof typeof errorDetails)[];
   const [first, ...others] = new Set<z.ZodObject>(detailed.map(key => errorDetails[key]));
   if (!first) return {};
-  // With a single schema, the field gets no description of its own. The schema is a component of the OpenAPI document
-  // and already has a description.
+  // If `details` has only one schema, the field gets no description of its own. The schema is a component of the
+  // OpenAPI document and already has a description.
   if (others.length === 0) return { details: first.optional() };
   const description = `Only with ${detailed.map(key => `\`${key}\``).join(', ')}.`;
   return {

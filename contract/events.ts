@@ -7,8 +7,8 @@ import { tagExample } from './tag.ts';
 import { Timestamp, userText } from './text.ts';
 
 /**
- * An idea in an event. It has no my_vote, because many clients get the same event. It has body_truncated only if the
- * client asked for excerpts.
+ * An idea in an event. It has no `my_vote`, because many clients get the same event. It has `body_truncated` only if
+ * the client asked for excerpts.
  */
 export const EventIdea = Idea.omit({ my_vote: true, body_truncated: true })
   .extend({
@@ -86,7 +86,7 @@ function event<const T extends string, D extends z.ZodRawShape>(
     .meta({ title, description, examples: [{ type, timestamp: at, data: example }] });
 }
 
-/** Returns the idea without my_vote and body_truncated. */
+/** Returns the idea without `my_vote` and `body_truncated`, as in an event without excerpts. */
 function seen({ my_vote: _, body_truncated: __, ...idea }: Idea) {
   return idea;
 }

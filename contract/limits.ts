@@ -9,9 +9,9 @@ export type Bucket = keyof typeof buckets;
 export const maxBodyBytes = 64 * 1024;
 
 /**
- * These maximum numbers limit tags, statuses and other entries that one response lists completely. They keep each
+ * The maximum numbers of entries that one response lists completely, such as the tags of an idea. The limits keep each
  * response of a tool with default arguments within 100,000 characters (test/mcp/answer-size.test.ts). A board that
- * already exceeds a maximum keeps its data.
+ * already exceeds a limit keeps its data.
  */
 export const maxTagsOfIdea = 10;
 export const maxTagsOfBoard = 200;

@@ -12,7 +12,7 @@ export const c: ReturnType<typeof initContract> = initContract();
 /** A route of the contract as plain data, with its schemas and its metadata. */
 export type Route = AppRoute;
 
-/** Marks a request or a response that has no body. */
+/** Stands for the missing body of a request or a response. */
 export const noBody: ReturnType<typeof c.noBody> = c.noBody();
 
 /** Describes a route as a tool of POST /api/v1/mcp. The tool's arguments are the route's parameters and body fields. */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { word } from './text.ts';
 
-/** The categories of statuses, in the order that an idea usually goes through them. */
+/** The categories of statuses, in the order in which an idea usually goes through them. */
 export const statusCategories = ['inbox', 'planned', 'active', 'completed', 'declined', 'archived'] as const;
 export const StatusCategory = z.enum(statusCategories);
 export type StatusCategory = z.infer<typeof StatusCategory>;

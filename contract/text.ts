@@ -6,8 +6,8 @@ const storable = (value: string) => value.isWellFormed() && !value.includes('\0'
 const length = (value: string) => [...value].length;
 
 /**
- * A schema for text of min to max code points after trimming. JSON Schema and PostgreSQL also count code points. The
- * schema converts vertical tabs and form feeds to line breaks.
+ * A schema for text of `min` to `max` code points after trimming. JSON Schema and PostgreSQL also count code points.
+ * The schema converts vertical tabs and form feeds to line breaks.
  */
 export function text(min: number, max: number) {
   return bounded(z.string().overwrite(onLines).trim(), min, max);

@@ -9,7 +9,10 @@ import { readFileSync } from 'node:fs';
 
 const limit = 10;
 
-/** Clauses that replace a noun, inversions and unusual words. Each of them has a plainer form. */
+/**
+ * Matches unusual words, inversions, and clauses that stand in place of a noun. Each of these constructions has a
+ * plainer form.
+ */
 const constructions = new RegExp(
   [
     // The word "what" is plain after a verb of saying or knowing.

@@ -23,8 +23,8 @@ export function markdownTable(head: readonly string[], rows: readonly (readonly 
 const marks = /(<!-- Written by [^>]* -->\n)[\s\S]*(<!-- End of the generated part -->\n)/;
 
 /**
- * Writes the generated part of a file between its two marks. With `--check`, the function fails instead if the stored
- * part differs.
+ * Writes the generated part of a file, which is between two marker comments. With `--check`, the function fails instead
+ * if the stored part differs.
  */
 export function writeGeneratedPart(path: string, part: string, command: string) {
   const text = readFileSync(new URL(`../${path}`, import.meta.url), 'utf8');

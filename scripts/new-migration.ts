@@ -1,6 +1,6 @@
 /**
- * Creates the file of the next migration, with a header but without SQL: npm run migration:new add_a_column.
- * --directory DIR selects an extension's migrations.
+ * Creates the file of the next migration, with a header but without SQL: `npm run migration:new add_a_column`. The
+ * option `--directory DIR` selects the migrations of an extension.
  */
 import { mkdir, rmdir, writeFile } from 'node:fs/promises';
 import { basename, join, relative, resolve } from 'node:path';

@@ -18,7 +18,7 @@ import type {
 import * as contract from '@idea-board/contract';
 import { Refusal } from './refusal.ts';
 
-/** The name of every token of the test server. */
+/** All tokens of the test server have this name. */
 const tokenName = contract.Token.parse(exampleOf(contract.Token)).name;
 
 /** An event of the board. */
@@ -230,7 +230,7 @@ export class BoardState {
 
   vote(id: number, value: contract.VoteValue, token: TestToken): StoredIdea {
     const idea = this.find(id, token);
-    // Refuses votes on a pending idea even from a moderator, who can see the idea.
+    // A moderator can see a pending idea, but nobody can vote on it.
     this.#refuseIf(idea.isPending || idea.mergedInto !== undefined, 'not_found');
     const { is_frozen, voting_open_at, voting_close_at } = this.board;
     this.#refuseIf(is_frozen, 'board_frozen');
@@ -414,7 +414,7 @@ export class BoardState {
   }
 }
 
-/** Returns the tally of an idea, and the vote of one token. */
+/** Returns the vote tally of an idea, and the vote of one token. */
 export function tallyOf(idea: StoredIdea, voterId: number) {
   const votes = votesOf(idea);
   const count = (value: contract.VoteValue) => [...votes.values()].filter(one => one.value === value).length;

@@ -28,7 +28,10 @@ const routes = Object.entries(operations as Record<string, Route>).map(([operati
 
 type ServedRoute = (typeof routes)[number];
 
-/** Returns the function that answers requests. This function checks a request in the same order as the real server. */
+/**
+ * Returns the function that answers requests. The returned function checks a request in the same order as the real
+ * server.
+ */
 export function answererOf({ state, events, webhooks, failures, tokens }: Served) {
   const handlers = handlersOf(state, events, webhooks) as unknown as Record<string, (request: ValidRequest) => unknown>;
   const replays = new Map<string, { fingerprint: string; answer: Answer }>();

@@ -104,8 +104,8 @@ export async function startTestServer({ board = {}, port = 0 }: TestServerOption
     async close() {
       const closed = once(server, 'close');
       server.close();
-      // Closes all connections. A request with the planned failure timed_out never gets an answer, so its connection is
-      // still open.
+      // Closes all connections. A request with the planned failure `timed_out` never gets an answer, so its connection
+      // is still open.
       server.closeAllConnections();
       await Promise.all([closed, deliveries.close()]);
     },

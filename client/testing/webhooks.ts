@@ -185,8 +185,8 @@ export class Webhooks {
     const { webhook } = stored;
     const before = structuredClone(delivery);
     this.#deliveries.post(event, delivery.event_id, {
-      // These functions read the webhook only when the attempt begins. Until then, somebody may change the webhook's
-      // URL or secret, disable the webhook or delete it.
+      // `target` and `isDue` read the webhook only when the attempt begins. Until then, somebody may change the
+      // webhook's URL or secret, disable the webhook or delete it.
       target: () => ({ url: webhook.url, secret: secretsOf(stored) }),
       isDue: () => delivery.state === 'pending' && this.#webhooks.includes(stored),
       done: (status, attemptedAt) => {

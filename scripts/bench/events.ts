@@ -69,7 +69,7 @@ async function measure(stage: Stage, options: Options): Promise<Record<Name, Mea
       queueMany: async count => {
         await client.query(recordMany, [count / endpoints, ideas]);
       },
-      // While this function is called, only one endpoint is enabled, so that the worker delivers each event once.
+      // Only one endpoint is enabled when the benchmark calls this function, so the worker delivers each event once.
       queueOne: async index => {
         const { rows } = await client.query(recordOne, [1 + (index % ideas)]);
         return `evt_${rows[0].id}`;

@@ -14,12 +14,15 @@ const boardMs = 5;
  * milliseconds.
  */
 const panelMs = 20;
-/** The page of an idea whose body consists of 833 URLs, and the page that searches for similar ideas. */
+/**
+ * The pages that need the most work: the page of an idea whose body consists of 833 URLs, and the page that searches
+ * for similar ideas.
+ */
 const heavyPages = ['/b/bench/ideas/2', '/b/bench/new?'];
 
 /**
- * The first turns are not measured, because Node still compiles the server's code and PostgreSQL still plans its
- * statements.
+ * The number of turns that are not measured. A turn requests every page once. In these turns, Node still compiles the
+ * server's code and PostgreSQL still plans its statements.
  */
 const warmUpTurns = 10;
 

@@ -103,7 +103,7 @@ limit $2::bigint`;
 
 /**
  * Creates ideas whose dates are spread over two years. One idea in a hundred awaits approval. More than half of the
- * ideas have the status open.
+ * ideas have the status `open`.
  */
 const insertIdeas = `
 insert into ideas (

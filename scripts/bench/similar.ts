@@ -37,7 +37,7 @@ export async function run(stage: Stage, { ideas, times }: { ideas: number; times
   for (const [name, search] of Object.entries(searches)) {
     const durationsMs: number[] = [];
     let slow = 0;
-    // The first ten searches are a warm-up.
+    // The first ten searches are a warm-up, so their durations are discarded.
     for (let turn = -10; turn < times; turn++) {
       const startedAt = performance.now();
       const response = await fetch(`${baseUrl}/api/v1/ideas/similar?${new URLSearchParams(search())}`, {

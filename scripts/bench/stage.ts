@@ -36,7 +36,8 @@ export class Stage {
    */
   async startDatabase<Filled>(fill: (client: pg.Client) => Promise<Filled>): Promise<{ url: string; filled: Filled }> {
     const starting = startOwnPostgres({}, { isOnDisk: true });
-    // Waits for a PostgreSQL that is still starting. Otherwise that PostgreSQL would continue to run.
+    // Waits for a PostgreSQL that is still starting. Otherwise that PostgreSQL would continue to run after the
+    // benchmark.
     this.#stops.push(() =>
       starting.then(
         postgres => postgres.close(),

@@ -30,8 +30,8 @@ export function parseAcceptances(name: string, text: string): Acceptance[] {
 }
 
 /**
- * Marks the accepted changes and recounts the changes, because accepted changes do not count. Also returns the entries
- * that match no change.
+ * Marks the accepted changes, and counts the remaining changes of each level. Also returns the entries of the accept
+ * file that match no change.
  */
 export function acceptChanges(
   difference: Difference,

@@ -21,8 +21,8 @@ export function compareAuthorization(operation: Part): void {
     const [had, has] = both(operation, one =>
       itemsOf(childOf(one, 'parameters')).some(parameter => textOf(parameter, 'name') === name),
     );
-    // Ignores the grant of a new parameter. No client sends this parameter yet, so its grant refuses no earlier
-    // request.
+    // Ignores the grant of a new parameter. No client sends this parameter yet, so every existing request still
+    // succeeds without the grant.
     if (!has || had) compareGrants(grant, `The query parameter ${key}`);
   }
   compareRates(operation);

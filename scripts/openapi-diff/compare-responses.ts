@@ -64,8 +64,8 @@ export function compareResponses(operation: Part): void {
     // replace the range.
     const parts = isReceived ? [] : [...has].filter(([one]) => !had.has(one) && coverOf(had, one) === status);
     if (had.has(status)) compareSplit(own, parts);
-    // compareSplit() compares a status that only the head document lists, if the base document has a response for a
-    // range that includes the status, such as 4XX. This code skips such a status.
+    // Skips a status that only the head document lists if a response in the base document, such as 4XX, includes this
+    // status. compareSplit() compares such a status.
     if (isInBoth(there)) {
       if (had.has(status) || isReceived) compareResponse(there);
     } else if (exists(head) || parts.length === 0) {

@@ -3,7 +3,9 @@ import { isObject, type Json, type JsonObject } from './json.ts';
 /** The members whose keys are names that the author of the document chose, and not keywords of OpenAPI. */
 const maps = new Set(['properties', 'schemas', 'responses', 'parameters', 'headers', 'paths', 'content', 'callbacks']);
 
-/** The members that contain plain values and not schemas. The translation must not change these values. */
+/**
+ * The members that contain plain values and not schemas. The translation to OpenAPI 3.1 must not change these values.
+ */
 const values = new Set(['default', 'enum', 'example', 'examples']);
 
 /**

@@ -7,7 +7,7 @@ import type { Deployment } from './deployment.ts';
 import { type Ledger, voteKey } from './ledger.ts';
 import type { Actor } from './load.ts';
 
-/** The figures of a merge of an idea with many votes, and of other requests during the merge. */
+/** The test's measurements while it merges an idea that has many votes. */
 export interface BigMerge {
   votes: number;
   mergeMs: number;
@@ -121,7 +121,10 @@ async function runBigMerge(
   return { votes: voteCount, mergeMs, votesDuring: voterCount, refused: seen.repeated - repeatedBefore, reads, faults };
 }
 
-/** Reads the actor's own board, one read after the other, until `work` ends. Returns the durations of the reads. */
+/**
+ * Lists the ideas of the board of one API user (`Actor`), again and again, until `work` ends. Returns the duration of
+ * each request.
+ */
 async function readWhile({ client }: Actor, work: Promise<unknown>): Promise<number[]> {
   let isOver = false;
   const end = work.finally(() => {

@@ -22,7 +22,7 @@ export interface EventsReport {
 const writerCount = 20;
 const followerCount = 5;
 const writerPauseMs = 200;
-/** The longest time between two kills. */
+/** The maximum wait before the test kills the next process. */
 const longestPeaceMs = 20_000;
 /** How long PostgreSQL stays down after it was killed. */
 const outageMs = 2_000;

@@ -22,8 +22,8 @@ const statuses = ['open', 'planned', 'in_progress', 'done', 'declined'];
 const pauseMs = 100;
 
 /**
- * Sends random reads and writes for an actor, one after the other, until the load ends. Only the actor changes its own
- * ideas, so the test always knows their expected state.
+ * Sends random reads and writes for one simulated API user (`Actor`), one after the other, until the load ends. Nobody
+ * else changes this user's own ideas, so the test always knows their expected state.
  */
 export async function runLoad(actor: Actor, options: LoadOptions) {
   const own: KnownIdea[] = [];
@@ -66,8 +66,8 @@ async function castVote({ tokenId, client }: Actor, { ledger, seen, shared }: Lo
 async function comment({ tokenId, client }: Actor, { ledger, shared }: LoadOptions, turn: number) {
   const { id } = pick(shared) as KnownIdea;
   const body = `Comment ${turn} of token ${tokenId}`;
-  // The server rejects a user's comment that directly follows a comment of the same user, even with another token. The
-  // status is 422.
+  // The status 422 is also expected: the server rejects a comment that directly follows a comment of the same user,
+  // even if the user sends the two comments with different tokens.
   const made = await client.send(`POST /api/v1/ideas/${id}/comments`, { body }, 201, 422);
   if (made?.status !== 201) return;
   ledger.comments.add(body);

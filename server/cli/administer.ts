@@ -35,12 +35,14 @@ export interface Installation {
   extensions: readonly Extension[];
 }
 
-/** A clean-up needs three connections: one holds the clean-up's lock, one locks rows and one does the work. */
+/**
+ * The command `cleanup` needs three connections: one holds the command's lock, one locks rows and one does the work.
+ */
 const poolSize = 3;
 
 /**
- * Runs work on the installation's database. Fails if migrations are pending. A command does not apply migrations,
- * because they would change the database of a running server of another version.
+ * Runs work with the database, the settings and the extensions of this server. Fails if migrations are pending. A
+ * command does not apply migrations, because they would change the database of a running server of another version.
  */
 export async function withInstallation<T>(work: (installation: Installation) => Promise<T>): Promise<T> {
   const config = loadConfig();
@@ -100,7 +102,10 @@ export async function withDatabase<T>(
   }
 }
 
-/** Prevents a command in the wrong directory from creating a new, empty installation there. */
+/**
+ * Throws if the database does not exist. Otherwise a command in the wrong directory would create a new, empty database
+ * there.
+ */
 async function requireCluster({ DATABASE_URL, DATA_DIR }: Config) {
   if (DATABASE_URL !== undefined || (await findCluster(DATA_DIR))) return;
   throw new CliError(

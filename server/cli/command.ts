@@ -108,7 +108,7 @@ export interface VerbRow<Row extends Inputs> {
   refuse?(values: Values<Row>): string | undefined;
 }
 
-/** Defines a verb that runs `perform`. Every verb has the option --json. */
+/** Defines a verb, such as `create`, that runs `perform`. Every verb has the option --json. */
 export function verb<Row extends Inputs>({
   description,
   examples,
@@ -144,7 +144,7 @@ export function verb<Row extends Inputs>({
   };
 }
 
-/** Defines a verb that runs an operation in one transaction and prints its result. */
+/** Defines a verb, such as `create`, that runs an operation in one transaction and prints its result. */
 export function operation<Row extends Inputs, Result>({
   run,
   text,
@@ -192,7 +192,7 @@ export function parseTime(text: string): Date {
   if (Rfc3339.safeParse(text).success) {
     const time = new Date(text);
     const year = time.getUTCFullYear();
-    // Refuses other years: PostgreSQL has no year 0, and writes years of five digits in another format.
+    // Refuses years outside this range: PostgreSQL has no year 0, and writes years of five digits in another format.
     if (year >= 1 && year <= 9999) return time;
   }
   throw new InvalidArgumentError('It must be an RFC 3339 time, such as 2026-03-14T09:00:00Z.');

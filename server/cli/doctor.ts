@@ -37,7 +37,7 @@ function formatFindings(findings: Finding[]): string {
   return [...lines, '', `Errors: ${count('error')}. Warnings: ${count('warning')}.`].join('\n');
 }
 
-/** Checks the installation. If a check fails, the checks that depend on it are skipped. */
+/** Checks the settings, the extensions and the database. If a check fails, the checks that depend on it are skipped. */
 async function diagnose(environment: NodeJS.ProcessEnv): Promise<Finding[]> {
   const { findings, config } = diagnoseSettings(environment);
   if (!config) return findings;

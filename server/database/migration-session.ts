@@ -5,7 +5,8 @@ import { runOn } from './query.ts';
 import { bigint, boolean, integer, nullable, sql, text, time } from './sql.ts';
 
 /**
- * The id of the advisory lock that lets only one process migrate. A second process waits and then finds nothing to do.
+ * The id of the advisory lock that lets only one process migrate. A second process waits for the lock and then finds no
+ * pending migrations.
  */
 const lockId = 4_216_839_001;
 

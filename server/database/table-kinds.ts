@@ -1,6 +1,8 @@
 import type { Tables } from './tables.ts';
 
 /**
+ * The kind of a table, which tells whether the rows of the table belong to an account:
+ *
  * - tenant: each row belongs to one account and has `account_id not null`. In the table `accounts`, the column `id`
  *   identifies the account.
  * - global: the rows describe people and OAuth clients, who may belong to several accounts.

@@ -1,6 +1,7 @@
 /**
- * Waits until fewer calls run than the limits allow, for each key and for all keys together. Then runs the work. Throws
- * a LockNotFreeError on a timeout, or if too many calls wait already.
+ * Runs work when the limits allow another call. There is one limit for each key, and one limit for all keys together. A
+ * key names a row that the work locks, such as `idea:7`. Throws a LockNotFreeError on a timeout, or if too many calls
+ * wait already.
  */
 export type InTurn = <T>(keys: readonly string[], work: () => Promise<T>) => Promise<T>;
 

@@ -39,8 +39,8 @@ const codes: Readonly<Record<string, string | undefined>> = {
 const classes = ['08', '53', '58'];
 
 /**
- * Errors with these codes mean an unavailable database only if they come from PostgreSQL's Unix socket. Files can cause
- * the same codes.
+ * Errors with these codes mean an unavailable database only if they come from PostgreSQL's Unix socket. A missing or
+ * unreadable file causes the same codes.
  */
 const socketCodes = new Set(['ENOENT', 'EACCES', 'EAGAIN']);
 
@@ -124,7 +124,7 @@ export function explainUnreachable(error: unknown): string | undefined {
   const { code, message, syscall } = first as { code?: string; message: string; syscall?: string };
   // PostgreSQL has cancelled the statement or the wait for a lock, so PostgreSQL can be reached.
   if (code === statementTimeout || code === lockNotAvailable) return undefined;
-  // The error comes from a file that is not a socket.
+  // The error comes from an ordinary file and not from PostgreSQL's socket, so it says nothing about the database.
   if ((code === 'ENOENT' || code === 'EACCES') && syscall !== 'connect') return undefined;
   const reason = code === undefined ? undefined : reasons[code];
   // Adds PostgreSQL's own message, because it also names the user or the database. The message is put on one line.

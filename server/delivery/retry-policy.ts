@@ -23,8 +23,8 @@ interface RetryPolicy {
 
 /**
  * The retry policies of webhooks and chats. Mail needs no policy: if a mail fails, its job fails, and graphile-worker
- * retries the job after e, e², … up to e¹⁰ seconds. A job has 25 tries by default. For a mail with a link that expires,
- * the domain code sets the number of tries.
+ * retries the job after e, e², … up to e¹⁰ seconds. A job has 25 tries by default. The code that adds the job for a
+ * mail with an expiring link sets the number of tries.
  */
 export const retryPolicies = {
   /** Ten tries in about three days. */
@@ -42,7 +42,7 @@ export const retryPolicies = {
     ],
     jitter: 0.2,
   },
-  /** Gives up after a day, because an older event is of no use to a chat. */
+  /** The server gives up after a day, because an older event is of no use to a chat. */
   chat: {
     delaysMs: [10_000, minuteMs, 5 * minuteMs, 15 * minuteMs, hourMs, 2 * hourMs, 4 * hourMs],
     jitter: 0,

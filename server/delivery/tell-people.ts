@@ -78,8 +78,8 @@ interface ChatEvent extends AccountEvent {
   boardId: number;
   type: EventType;
   /**
-   * The type of another event that already contains this event, such as a status change with an official reply. A
-   * channel that shows the other event does not show this event.
+   * The type of another event that contains this event, or null. For example, the event of a status change contains the
+   * event of its official reply. A channel that shows the other event does not show this event.
    */
   otherType: EventType | null;
 }
@@ -121,8 +121,8 @@ interface Batch {
 }
 
 /**
- * Builds a query for the next batch of users to notify. The query skips the user who caused the event, blocked users,
- * users who are no members, and the placeholder for erased users.
+ * Builds a query for the next batch of users to notify. The query skips the user who caused the event, blocked users
+ * and users who are no members. It also skips the placeholder user, who stands for all erased users.
  */
 function selectRecipients(
   name: string,
@@ -197,8 +197,9 @@ const selectMentioned = selectRecipients('select_mentioned_to_tell', (db, $) =>
 );
 
 /**
- * The users to notify, by the type of event. Authors learn whether their submission was accepted. If an author needs no
- * approval, idea.created is the author's own event, and nobody is notified of their own events.
+ * The users to notify, by the type of event. An author is notified when a moderator approves, rejects or deletes the
+ * author's idea. Nobody is notified of an idea that needs no approval, because its author caused the event
+ * `idea.created`.
  */
 const recipientsOfType: Record<string, typeof selectFollowers> = {
   'idea.status_changed': selectFollowers,

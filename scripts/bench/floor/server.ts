@@ -5,9 +5,9 @@ import { answerCalls, readUsage } from '../answer-calls.ts';
 import * as sql from './statements.ts';
 
 /**
- * The floor of the API benchmark: a minimal server with the same libraries and answers. For each request it looks up
- * the token hash, counts one rate limit, and runs one prepared query. It does not validate requests or write a log. Its
- * answers have no ETag, request id or error body.
+ * This program is the "floor" of the API benchmark: a minimal server with the same libraries and answers as ours. For
+ * each request it looks up the token hash, counts one rate limit, and runs one prepared query. It does not validate
+ * requests or write a log. Its answers have no ETag, request id or error body.
  */
 const limit = 1_000_000_000;
 const readWindowMs = 60_000;

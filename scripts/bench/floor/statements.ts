@@ -26,8 +26,8 @@ export const authenticate = `
   from token left join charged on true`;
 
 /**
- * The fields of an idea with the names of the API. The query with these fields must give the table ideas the alias `i`.
- * $1 is the account and $3 the reader's voter id.
+ * The SQL expressions for the fields of an idea, with the field names of the API. `i` is the alias of the table
+ * `ideas`. $1 is the account and $3 the reader's voter id.
  */
 const fields = `
   i.id, i.title, i.body, false as body_truncated,
@@ -79,9 +79,9 @@ export const listIdeas = `
 export const castVote = 'select up_count, down_count from floor_vote($1, $2, $3, $4, $5)';
 
 /**
- * Casts a vote without the product's rules: no error keys and no merged votes. The vote is a database function with
- * several statements, and each statement sees all earlier commits (read committed). A single statement would not see
- * commits that happen while the statement waits for the idea's lock.
+ * Defines a database function that casts a vote without the product's rules: it has no error keys and no merged votes.
+ * The function has several statements, and each statement sees all earlier commits (read committed). A single statement
+ * would not see commits that happen while the statement waits for the idea's lock.
  */
 export const defineVote = `
 create or replace function floor_vote(

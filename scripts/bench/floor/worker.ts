@@ -6,9 +6,9 @@ import { buildOutgoingRequests } from '../../../server/outgoing/outgoing-request
 import { answerCalls, readUsage } from '../answer-calls.ts';
 
 /**
- * The floor of webhook deliveries: graphile-worker with a task that only sends POST requests. The task does not read,
- * sign or record anything, and events may arrive out of order. `plain` has graphile-worker's default settings, `tuned`
- * has the settings of our worker.
+ * This program is the "floor" of the webhook benchmark: graphile-worker with a task that only sends POST requests. The
+ * task does not read, sign or record anything, and events may arrive out of order. `plain` has graphile-worker's
+ * default settings, and `tuned` has the settings of our worker.
  */
 const config = loadConfig({
   WORKER_CONCURRENCY: process.env.WORKER_CONCURRENCY,

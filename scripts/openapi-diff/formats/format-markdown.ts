@@ -3,7 +3,10 @@ import type { Difference } from '../compare-documents.ts';
 import { levels } from '../rules.ts';
 import { actionOf, groupOf, placesOf, summarize } from './phrases.ts';
 
-/** Marks the comment on a pull request. The next run then replaces that comment instead of adding another one. */
+/**
+ * A text that identifies this program's comment on a pull request. The next run then replaces that comment instead of
+ * adding another one.
+ */
 const commentMarker = '<!-- openapi-diff -->';
 
 /** The maximum length of the output. GitHub refuses comments with more than 65,536 characters. */

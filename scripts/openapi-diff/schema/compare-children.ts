@@ -29,7 +29,8 @@ export function compareFields(pair: SchemaPair): void {
     const newPointer = pointerOf(is) ?? newFields.hidden.get(field) ?? head.fieldsPointer;
     const at = { field, base: pointerOf(was) ?? base.fieldsPointer, head: newPointer };
     if (turn) report(pair, turn[0], () => turn[1], at);
-    // If a schema does not list the field, its schema for additional fields applies to the field.
+    // If one of the two schemas does not list the field, that schema's constraint on additional fields applies to the
+    // field.
     const isIgnored = turn?.[0] === 'request-field-ignored' && isLimited(newFields.additional);
     if ((was && is) || isIgnored || (was === undefined && isLimited(fields.additional))) {
       // The default of a field has no effect if the sender's schema requires the field.
@@ -70,8 +71,8 @@ function isLimited(fragment: Fragment): boolean {
 const anyField: Place = { kind: 'any field', field: '*', isAlwaysSent: true };
 
 /**
- * Compares the schemas of fields whose names match a pattern. If only the receiver has a pattern, this is safe if the
- * sender sends only listed fields. If only the sender has a pattern, this is safe if the receiver accepts all fields.
+ * Compares the schemas of fields whose names match a pattern. A pattern that only the receiver has is safe if the
+ * sender sends only listed fields. A pattern that only the sender has is safe if the receiver accepts all fields.
  */
 function comparePatterns(pair: SchemaPair): void {
   const { base, head } = pair;

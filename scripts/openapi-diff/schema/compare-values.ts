@@ -12,7 +12,10 @@ export function compareValues(pair: SchemaPair): void {
   compareDeprecation(pair);
 }
 
-/** Whether a schema allows every type. Null is then only one of many allowed types. */
+/**
+ * Whether a schema allows every type. For such a schema, no rule reports null separately, because null is only one of
+ * its many types.
+ */
 function hasEveryKind(shape: Shape): boolean {
   return ['null', 'boolean', 'fraction', 'string', 'array', 'object'].every(kind => shape.kinds.includes(kind as Kind));
 }

@@ -13,8 +13,8 @@ const tabs = {
 } as const;
 
 /**
- * Runs `work` in a transaction, with the board whose slug is in the request's path. Throws not_found if the board
- * belongs to another account.
+ * Runs `work` in a transaction, with the board whose slug is in the request's path. Throws not_found if the account of
+ * the page has no board with this slug.
  */
 export function onBoard<T>(visit: Visit, work: (admin: Administration, board: Board) => Promise<T> | T): Promise<T> {
   const slug = visit.word('slug');

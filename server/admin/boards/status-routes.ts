@@ -117,7 +117,7 @@ function presentStatus(status: StatusInUse) {
   const pending = showCount('board_settings.statuses.pending', pendingCount);
   return {
     key,
-    /** The data for the template parts/status. */
+    /** The data for the template `parts/status`. */
     status: { label: shownName(status.label), category: status.category },
     flags: [
       ...(status.is_hidden ? [t('board_settings.statuses.flags.hidden')] : []),

@@ -86,7 +86,7 @@ function readForm(visit: Visit): typeof emptyForm {
 function presentTag({ id, name, color, idea_count: count }: TagListing) {
   return {
     id,
-    /** The data for the template parts/tag. */
+    /** The data for the template `parts/tag`. */
     tag: { name: shownName(name), color },
     ideas: count === 0 ? t('shell.counts.no_ideas') : showCount('shell.counts.ideas', count),
   };

@@ -1,8 +1,8 @@
 import { currentLocale } from '../../text/language.ts';
 
 /*
- * Converts local times to points in time ("instants"). Forms send local times, and the database stores instants.
- * JavaScript itself can only convert an instant to a local time.
+ * The functions of this file convert local times to points in time ("instants"). Forms send local times, and the
+ * database stores instants. JavaScript itself can only convert an instant to a local time.
  */
 
 const renamed: Record<string, string> = {

@@ -24,7 +24,7 @@ import { emptyTokenForm, formOf, grantsOf, readTokenForm } from '../tokens/token
 const path = '/admin/connect/:id';
 
 /**
- * Serves the consent page. On this page, owners and admins allow an OAuth client to use boards in their name
+ * Serves the consent page, where an owner or admin allows an OAuth client to use boards in this person's name
  * (specification: Authentication, 9 and 11).
  */
 export function serveConnect(app: FastifyInstance, server: ServerDependencies, consents: Consents) {

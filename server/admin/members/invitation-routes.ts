@@ -100,7 +100,8 @@ function present(visit: Visit, { id, email, role, inviter, delivery, ...invitati
   const expires = showTime(new Date(invitation.expires_at));
   return {
     id,
-    // The exact e-mail address, for the form that sends the invitation again.
+    // The unchanged e-mail address, for the form that sends the invitation again. `shownEmail` is the same address as
+    // text for people.
     email,
     shownEmail: shownAddress(email),
     role: { ...presentRole(role), value: role },

@@ -21,8 +21,8 @@ import { ideaPath, wayBack, wayOf } from './way-back.ts';
 const MergeQuery = z.object({ q: text(0, 100).optional() });
 
 /**
- * On these pages, a moderator searches for the target of a merge, sees a preview and merges. Another page undoes a
- * merge after a confirmation.
+ * The page where a moderator searches for the target of a merge, sees a preview and merges. Another page asks for
+ * confirmation and then undoes a merge.
  */
 export const mergeRoutes: Route[] = [
   { path: '/admin/ideas/:id/merge', show: showMerge, run: merge, again: showSearch, problemOf: problemOfTarget },

@@ -80,7 +80,7 @@ function placeInQueue(visit: Visit): Record<string, string> {
 
 /**
  * Returns whether a person is blocked, with the path of the form that blocks or unblocks the person. `person` is
- * undefined for people outside the account, such as the placeholder for erased users.
+ * undefined if the person is no member of the account, for example because the person was erased.
  */
 export function presentPerson(visit: Visit, person: PersonView | undefined, way: Record<string, string>) {
   if (!person) return { isBlocked: false };

@@ -21,8 +21,8 @@ const path = '/admin/profile/connections';
 const notices = textKeysIn('identities.connections.notices');
 
 /**
- * Serves the page of a user's external identities, and the page where the user confirms the connection of a new
- * identity.
+ * Serves the page of a user's external identities. An external identity is a person at a sign-in provider, or in an
+ * application that embeds boards. Another page asks the user to confirm the connection of a new identity.
  */
 export function serveConnections(app: FastifyInstance, server: ServerDependencies) {
   const { appKey, clock, database } = server;

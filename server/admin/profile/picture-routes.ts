@@ -47,8 +47,8 @@ export async function servePicturePage(app: FastifyInstance, server: ServerDepen
 }
 
 /**
- * Replaces the content of a file that is longer than the size limit. The server has read only the beginning of this
- * file.
+ * This symbol replaces the content of an uploaded file that is longer than the size limit. The server has read only the
+ * beginning of this file.
  */
 const tooLarge = Symbol('too large');
 

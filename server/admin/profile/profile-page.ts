@@ -10,7 +10,7 @@ import { passwordLengths } from '../../pages/sign-in/own-password.ts';
 import { t, textKeysIn } from '../../text/catalogue.ts';
 import { languageNames, languages } from '../../text/language.ts';
 
-/** The request for a profile page. These pages need no account, so that users without an account can also open them. */
+/** The request for a profile page. A user who is a member of no account can also open the profile pages. */
 export type OwnVisit = Visit<AccountOfUser | undefined>;
 
 const ownPages = [

@@ -249,7 +249,8 @@ function presentToken(visit: Visit, token: TokenListing) {
     kind: token.kind === 'oauth' ? 'OAuth' : 'API',
     boards: token.boards,
     capabilities: token.capabilities.map(one => t(`tokens.capabilities.${one}`)),
-    // The placeholder of deleted users has no e-mail address, so a text appears in place of the address.
+    // The issuer is null if the user who issued the token was erased. A text then takes the place of the issuer's
+    // e-mail address.
     issuer: token.issuer ?? t('tokens.facts.deleted_user'),
     state: { label: t(`tokens.states.${token.state}`), chip: chips[token.state] },
     created: showTime(new Date(token.created_at)),

@@ -5,12 +5,15 @@ import { invocation } from '../command.ts';
 import { type Finding, ok, warning } from './finding.ts';
 
 /**
- * The maximum number of users that the doctor command names. More names would not help, because all these users need
+ * The maximum number of users that the command `doctor` names. More names would not help, because all these users need
  * the same kind of remedy.
  */
 const maxNamed = 100;
 
-/** Finds users who cannot sign in, mostly because an older user has the same e-mail address in another spelling. */
+/**
+ * Finds users who cannot sign in, mostly because a user who was created earlier has the same e-mail address in another
+ * spelling.
+ */
 export async function diagnoseAddresses(db: Kysely<Tables>): Promise<Finding[]> {
   const rows = await db
     .selectFrom('users')

@@ -75,7 +75,7 @@ async function diagnoseBoards(db: Kysely<Tables>): Promise<Finding[]> {
   );
 }
 
-/** The doctor command warns about a token this many days before the token expires. */
+/** The command `doctor` warns about a token this many days before the token expires. */
 const expiryNoticeDays = 14;
 
 async function diagnoseTokens(db: Kysely<Tables>): Promise<Finding[]> {
@@ -119,8 +119,8 @@ async function diagnoseTokens(db: Kysely<Tables>): Promise<Finding[]> {
 }
 
 /**
- * The number of ideas whose vote tallies the doctor command checks. It is enough to detect a defect, and the check is
- * quick on every installation.
+ * The number of ideas whose vote tallies the command `doctor` checks. This number is enough to detect a defect, and the
+ * check is quick on every database.
  */
 const tallySample = 20_000;
 const maxNamed = 10;

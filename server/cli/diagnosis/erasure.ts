@@ -4,8 +4,8 @@ import { invocation } from '../command.ts';
 import { type Finding, ok, warning } from './finding.ts';
 
 /**
- * Finds accounts and users that are due for erasure. The operator may have forgotten to schedule the clean-up, which
- * erases them.
+ * Finds accounts and users that are due for erasure. The command `cleanup` erases them, but the operator may have
+ * forgotten to schedule this command.
  */
 export async function diagnoseErasure(database: Queryable, graces: Graces): Promise<Finding> {
   const { accounts, users: dueUsers } = await listDue(database, graces, new Date());

@@ -1,4 +1,4 @@
-/** The result of one check of the doctor command. A warning or an error also has a remedy. */
+/** The result of one check of the command `doctor`. A warning or an error also has a remedy. */
 export interface Finding {
   level: 'ok' | 'warning' | 'error';
   what: string;

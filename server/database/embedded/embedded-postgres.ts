@@ -119,7 +119,7 @@ async function prepareCluster(dataDir: string, binaries: PostgresBinaries, isDur
   const password = await loadPassword(dataDir, found?.runAs);
   const cluster = found ?? (await createCluster(dataDir, binaries, { isDurable, password }));
   while (!(await isSecured(cluster.directory, password))) {
-    // Stops PostgreSQL first, because a killed server may have left it running.
+    // Stops PostgreSQL before its access rules are set up, because a killed server may have left it running.
     const running = await openSession(cluster, password, lockCluster);
     if (running !== undefined) await stopPostmaster((await requireOwnership(running, dataDir)).postmaster, cluster);
     await removeLeftovers(cluster);
@@ -140,10 +140,13 @@ interface Session<Outcome> {
   outcome: Outcome;
 }
 
-/** How long a ready PostgreSQL may still refuse connections, for example if all its connections are taken. */
+/**
+ * The maximum time that a ready PostgreSQL may still refuse connections, for example because all its connections are
+ * taken.
+ */
 const failureLimitMs = 3_000;
 
-/** PostgreSQL's error codes when it ends or refuses sessions during its shutdown. */
+/** Connects to PostgreSQL and runs `begin` on the connection. If PostgreSQL is stopping, the function tries again. */
 const shutdownCodes = ['57P01', '57P03'];
 
 /** Connects and runs `begin` on the connection. If PostgreSQL is stopping, it connects and runs `begin` again. */

@@ -53,7 +53,8 @@ export async function findCluster(dataDir: string): Promise<Cluster | undefined>
   const cluster = { dataDir, directory, inode: { dev, ino }, logFile: join(dataDir, 'postgres.log') };
   if (!isRoot()) return { ...cluster, runAs: undefined };
   if (uid !== 0) return { ...cluster, runAs: { uid, gid } };
-  // Changes the owner: root may have copied the database cluster here, for example to restore a backup.
+  // The files belong to root, because root may have copied them here, for example to restore a backup. PostgreSQL
+  // refuses to run as root, so its unprivileged system user gets the files.
   await giveTree(directory, unprivileged);
   return { ...cluster, runAs: unprivileged };
 }
@@ -75,8 +76,8 @@ export async function createCluster(
   };
   const occupants = await readdir(path).catch(() => []);
   if (occupants.length > 0) {
-    // Another process may have just created a cluster here. If these files are not a cluster, this function throws
-    // below.
+    // Another process may have just created a database cluster in this directory. If the directory contains other
+    // files, the code below throws an error.
   } else if (!isRoot() || (await canEnter(unprivileged, dataDir))) {
     await buildDirectory(path, initialize);
   } else {

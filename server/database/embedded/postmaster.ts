@@ -39,8 +39,8 @@ const fastShutdownLimitMs = 8_000;
 const immediateShutdownLimitMs = 10_000;
 
 /**
- * A start of PostgreSQL renames a log that is larger than this size to postgres.log.old. The log contains warnings,
- * errors, and messages about starts and stops.
+ * Before each start of PostgreSQL, the server renames postgres.log to postgres.log.old if the log is larger than this
+ * size. The log contains warnings, errors, and messages about starts and stops.
  */
 const logLimitBytes = 10_000_000;
 

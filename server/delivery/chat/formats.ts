@@ -119,7 +119,10 @@ function escapeInline(text: string): string {
   return text.replace(/[\\`*_~|[\]#]/g, '\\$&');
 }
 
-/** Escapes the marks of lists and horizontal rules at the start of a line. Call this function after escapeInline. */
+/**
+ * Escapes characters at the start of a line that Markdown would read as a list or a horizontal rule. Call this function
+ * after escapeInline.
+ */
 function escapeLineStart(text: string): string {
   return text.replace(/^(\d{1,9})([.)])/, '$1\\$2').replace(/^[-+=]/, '\\$&');
 }

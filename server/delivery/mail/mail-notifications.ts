@@ -30,7 +30,8 @@ const followedKinds = ['idea.status_changed', 'idea.merged', 'idea.unmerged', 'c
 
 /**
  * Selects the notifications to mail. Skips users who were blocked, left the account, unfollowed the idea or turned off
- * mentions after the notification was created. `followed_id` is the idea that the mail's unsubscribe link unfollows.
+ * mentions after the notification was created. `followed_id` is the idea that the user stops following with the mail's
+ * unsubscribe link.
  */
 const selectDue = query('select_due_notifications', (db, $: Arguments<{ accountId: number; ids: readonly number[] }>) =>
   db
@@ -90,9 +91,9 @@ const markMailed = query('mark_mailed', (db, $: Arguments<{ accountId: number; i
 );
 
 /**
- * Builds the tasks that mail notifications. A job sends at most 100 mails, one after the other. The server marks each
- * notification right after its mail was sent. So a job that runs again after a crash sends at most one mail twice. If
- * the mail server does not accept some mails now, the worker retries only these mails.
+ * Builds the tasks that send notifications by mail. A job sends at most 100 mails, one after the other. The server
+ * marks each notification right after its mail was sent. So a job that runs again after a crash sends at most one mail
+ * twice. If the mail server does not accept some mails now, the worker retries only these mails.
  */
 export function mailNotifications(deps: TaskDependencies) {
   const { config, database, clock, logger, unsubscribeTokens, stopping, metrics } = deps;

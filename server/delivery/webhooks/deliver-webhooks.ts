@@ -22,7 +22,10 @@ import { buildWebhookChannel } from './webhook-channel.ts';
 /** The payload of a job. Jobs from the previous version of the server have no account_id. */
 const Payload = z.object({ account_id: z.int().optional(), endpoint_id: z.int(), lane: z.int() });
 
-/** How long a lane (a delivery queue of an endpoint) may send in one turn. Then it lets other lanes send first. */
+/**
+ * The maximum time that a lane (a delivery queue of an endpoint) may send in one turn. After this time, the lane lets
+ * other lanes send first.
+ */
 const turnMs = 1_000;
 
 /** The maximum number of bytes of an endpoint's answer that the server stores. */
@@ -123,8 +126,8 @@ export function deliverWebhooks(deps: TaskDependencies): Task {
   }
 
   /**
-   * Sends deliveries in order until one fails or is slow, or the turn is over. Records each success while it sends the
-   * next delivery.
+   * Sends the deliveries of a lane (a delivery queue) in order. Stops if a delivery fails or is slow, or if the lane's
+   * turn is over. Records each success while it sends the next delivery.
    */
   async function sendInOrder(deliveries: DueDelivery[], lane: Lane, turn: Turn, signal: AbortSignal | undefined) {
     const recording: Promise<unknown>[] = [];

@@ -26,8 +26,8 @@ const chunkSize = 16;
 type LanesOfAccount = LaneColumns & { accountId: number };
 
 /**
- * Builds the query for the due deliveries of a lane (delivery queue). The table aliases are d (deliveries) and l
- * (lanes).
+ * Builds the query for the due deliveries of a lane (delivery queue). The SQL aliases are `d` for the deliveries and
+ * `l` for the lanes.
  */
 function dueOfLane(from: ExpressionBuilder<Tables & { l: LaneRow }, 'l'>, $: Arguments<LanesOfAccount>) {
   return from

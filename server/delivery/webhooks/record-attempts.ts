@@ -52,7 +52,7 @@ function deliveryAfter(dueAt: RawBuilder<string>, { state, nextAttemptAt, finish
   };
 }
 
-/** Turns JSON into a table with the alias a. Its quoted column names are the field names of the type Attempt. */
+/** Turns JSON into a table with the SQL alias `a`. Its quoted column names are the field names of the type Attempt. */
 function attemptsOf(attempts: RawBuilder<string>) {
   return sql<Attempt>`json_to_recordset(${attempts}::json)`.as<'a'>(
     sql`a("deliveryId" bigint, "attemptedAt" timestamptz, "durationMs" integer, status integer, response text,

@@ -40,13 +40,16 @@ interface AccountChanges {
   name?: string;
   slug?: string;
   plan?: string;
-  /** Who may join the account without an invitation: one of joinRules. */
+  /** Who may join the account without an invitation: a value from the constant `joinRules`. */
   joinRule?: string;
   /** The domains for the rule `domains`. If undefined, an account that already has this rule keeps its domains. */
   joinDomains?: string[];
   /** Whether owners and admins need two-factor sign-in. */
   requiresSecondFactor?: boolean;
-  /** Whether members, except owners, must sign in with an external identity of the account. */
+  /**
+   * Whether members, except owners, must sign in through a sign-in provider of the account, or through the application
+   * that embeds its boards.
+   */
   requiresProvider?: boolean;
   /** The origins of the pages that may show the boards of the account in a frame. */
   embeddingOrigins?: string[];
