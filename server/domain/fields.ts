@@ -8,7 +8,7 @@ import { canonicalAddress, domainInAscii, maxAddressLength, splitAddress } from 
  * message is a sentence and not the name of a constraint. Each check returns the value to store.
  */
 
-/** The fields whose names error messages show. */
+/** The fields that an error message can name. */
 type FieldName = 'name' | 'key' | 'plan' | 'label' | 'description' | 'reason' | 'client_id' | 'client_secret';
 
 function nameOf(field: FieldName): string {

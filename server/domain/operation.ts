@@ -21,7 +21,10 @@ export interface Actor {
   readonly userId: number;
   /** The id of the token that acts for the user. Null if no token is used. */
   readonly tokenId: number | null;
-  /** The id of the voter. A token has its own voter. A user who acts without a token has another voter. */
+  /**
+   * The id of the voter that the actor's votes belong to. A token has its own voter. A user who acts without a token
+   * has another voter.
+   */
   readonly voterId: number;
   /**
    * Whether the actor may moderate the board. The user needs a role that may moderate, and a token also needs the

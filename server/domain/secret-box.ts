@@ -36,7 +36,7 @@ const headBytes = 1 + nonceBytes + tagBytes;
 
 /**
  * Encrypts with AES-256-GCM. The key is derived from the application key, and each secret has a random nonce. With
- * random nonces, it is safe to encrypt 2^32 secrets with one key. No installation has that many secrets.
+ * random nonces, it is safe to encrypt 2^32 secrets with one key. No database of this server has that many secrets.
  */
 export function buildSecretBox(appKey: Uint8Array): SecretBox {
   const key = Buffer.from(hkdfSync('sha256', appKey, '', 'idea-board secret box 1', 32));

@@ -143,8 +143,8 @@ export function webhookEndpoints(
 }
 
 /**
- * The request that creates a webhook waits for the lock of the account. Other writes wait only for the lock of the same
- * webhook.
+ * Returns the key that limits how many writes to an account's webhooks run at the same time (see Database.inTurn). The
+ * creation of a webhook locks the account. Other writes lock only one webhook.
  */
 function turns({ accountId }: Actor): string[] {
   return [`webhooks:${accountId}`];

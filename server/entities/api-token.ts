@@ -27,7 +27,10 @@ export const ApiToken = defineTable('ApiToken', 'api_tokens', {
   /** The networks from which clients may use the token. An empty list means every network. */
   allowedNetworks: p.array().columnType('cidr[]').default([]),
   expiresAt: timestamp().nullable(),
-  /** How many days before the expiry the last notice was due. Null if no notice was due yet. */
+  /**
+   * The last notice about the token's expiry was due this number of days before the expiry. Null if no notice was due
+   * yet.
+   */
   expiryNoticeDays: p.integer().nullable(),
   /** The time when the token was last used, updated at most once a minute. */
   lastUsedAt: timestamp().nullable(),

@@ -9,17 +9,20 @@ export const Event = defineTable('Event', 'events', {
   boardId: bigint().nullable(),
   ideaId: bigint().nullable(),
   /**
-   * The user who caused the event. Null if the operator of the server caused the event. When the user is erased, the
-   * placeholder user replaces the user in this column.
+   * The user who caused the event. Null if the operator of the server caused the event. When this user is erased, the
+   * placeholder user (the common user for all erased users) takes their place in this column.
    */
   actorId: bigint().nullable(),
   type: p.text(),
   /**
    * The data of the event body, with snapshots of the ideas' columns (see presentEvent). Null if the previous version
-   * stored the event.
+   * of the server stored the event.
    */
   data: p.json().columnType('jsonb').nullable(),
-  /** The body for workers of the previous version. The current version reads the body only if data is null. */
+  /**
+   * The body for workers of the previous version of the server. The current version reads the body only if data is
+   * null.
+   */
   body: p.json().columnType('json'),
   occurredAt: timestamp(),
   /**

@@ -1,7 +1,10 @@
 import { type InferEntity, p } from '@mikro-orm/core';
 import { bigint, creationTime, defineTable, timestamp } from './columns.ts';
 
-/** A record of oidc-provider: a client, an interaction, a grant, an authorization code or a token. */
+/**
+ * A record of the library oidc-provider: a client, an interaction (a pending authorization request), a grant, an
+ * authorization code or a token.
+ */
 export const OauthRecord = defineTable('OauthRecord', 'oauth_records', {
   model: p.text().primary(),
   /** The SHA-256 of the record's id. */

@@ -3,7 +3,9 @@ import { bigint, creationTime, defineTable, timestamp } from './columns.ts';
 
 export const User = defineTable('User', 'users', {
   id: bigint().primary().autoincrement(),
-  /** The e-mail address for the sign-in. Null only for the placeholder user. */
+  /**
+   * The e-mail address for the sign-in. Null only for the placeholder user, who is the author of erased users' texts.
+   */
   email: p.text().nullable(),
   /**
    * The canonical form of the e-mail address. Queries use it to find the user. The value is null in three cases: for the
@@ -60,8 +62,9 @@ export const SignInMethod = defineTable('SignInMethod', 'sign_in_methods', {
 });
 
 /**
- * The external identity of a session, or of a sign-in that waits for a code. Such a session reaches only the account of
- * the identity, and ends when the identity is removed. Both columns are null for an ordinary session.
+ * The external identity (a person at a provider) of a session, or of a sign-in that waits for a code. Such a session
+ * reaches only the account of the identity, and ends when the identity is removed. Both columns are null for an
+ * ordinary session.
  */
 const boundTo = { accountId: bigint().nullable(), identityId: bigint().nullable() };
 

@@ -163,7 +163,8 @@ const selectActor = query(
 /** Finds the acting member, with the current role and the id of the member's voter row. */
 async function findActor(queryable: Queryable, { account, board, user }: ActingUser): Promise<ExtensionActor> {
   const [row] = await queryable.query(selectActor, { account, board, address: canonicalAddress(user) });
-  // Throws no DomainError, because not a request but the configuration of the extension is wrong.
+  // Throws an ordinary error and no DomainError, because the mistake is in the configuration of the extension and not
+  // in a request.
   if (!row) throw new Error(`The account ${account} has no board ${board}, or no such member to act on it`);
   return {
     accountId: row.account_id,

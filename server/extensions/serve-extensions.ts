@@ -14,9 +14,9 @@ import { ExtensionError, reasonOf } from './extension-error.ts';
 const registrationTimeoutMs = 8_000;
 
 /**
- * Registers the routes of each extension under /ext/<name>. These routes have the rate limit of the IP address, the
- * request id, the log and the error format of the Agent API. They do not have the authentication, the OpenAPI document
- * and the schemas of the Agent API. An extension can change only its own part of the server, for example the body
+ * Registers the routes of each extension under /ext/<name>. The rate limit of the IP address, the request id, the log
+ * and the error format of the Agent API also apply to these routes. The authentication, the OpenAPI document and the
+ * schemas of the Agent API do not apply. An extension can change only its own part of the server, for example the body
  * parser.
  */
 export async function serveExtensions(

@@ -5,7 +5,10 @@ import type { Metrics } from '../observability/metrics.ts';
 /** The answers that the server could not send because the client had disconnected. transport.ts logs these answers. */
 export const abandonedAnswers = new WeakSet<ServerResponse>();
 
-/** Builds a function that logs and counts each answer. It omits the query string of the URL, which may contain a secret. */
+/**
+ * Builds a function that logs and counts each answer. The log omits the query string of the URL, because a query string
+ * may contain a secret.
+ */
 export function recordAnswers(metrics: Metrics | undefined) {
   return (request: FastifyRequest, reply: FastifyReply) => {
     if (abandonedAnswers.has(reply.raw)) return;

@@ -114,7 +114,7 @@ async function noteUse(
     tokenId: principal.tokenId,
     now,
     due,
-    // Fastify has no IP address for a connection that is already closed.
+    // The network is null for a connection that is already closed, because Fastify then has no IP address.
     network: maskedNetworkOf(ip ?? ''),
     client: sdkProductOf(headers['user-agent']) ?? null,
   });

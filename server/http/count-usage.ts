@@ -9,7 +9,7 @@ import type { RouteInput } from './ts-rest.ts';
 export interface UsageCounter {
   /** Counts an authorized request. Counts only those parameters and fields that the contract defines. */
   count(principal: Principal, route: Route, input: Omit<RouteInput, 'params'>): void;
-  /** Counts an authorized request. Other requests count nothing. */
+  /** Counts a request if it was authorized. Ignores other requests. */
   countRequest(request: FastifyRequest): void;
   /** Writes the counts to the database. If the server cannot write some counts, it keeps them for the next call. */
   flush(): Promise<void>;
@@ -143,7 +143,7 @@ function fieldsOf(schema: unknown): string[] {
 }
 
 /**
- * From `names`, adds those that are properties of `value` to `given`. `value` comes from a client and may have any
+ * Adds to `given` those of the `names` that `value` has as properties. `value` comes from a client and may have any
  * form.
  */
 function addGiven(given: Set<string>, names: readonly string[], value: unknown) {

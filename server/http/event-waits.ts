@@ -139,7 +139,7 @@ interface WaitOptions {
   tokenId: number;
   boardId: number;
   position: number;
-  /** A signal that ends the wait. */
+  /** Aborting this signal ends the wait. */
   signal: AbortSignal;
 }
 
@@ -161,13 +161,13 @@ export function buildEventWaits({ database, logger }: Pick<ServerDependencies, '
   const stopping = new AbortController();
   let opening: Promise<Listener> | undefined;
   /**
-   * Its signal aborts when the listening connection breaks, and then the waits must end. If PostgreSQL crashed, the
-   * crash has also emptied the table event_waits.
+   * The signal of this controller aborts when the connection that listens for events breaks. Then the waits must end.
+   * If PostgreSQL crashed, the crash has also emptied the table event_waits.
    */
   let connected = new AbortController();
   let timer: NodeJS.Timeout | undefined;
 
-  /** Opens the listening connection if there is none. */
+  /** Opens the connection that listens for events, if there is none. */
   function listen(): Promise<Listener> {
     if (opening) return opening;
     const lost = new AbortController();
@@ -210,7 +210,7 @@ export function buildEventWaits({ database, logger }: Pick<ServerDependencies, '
 
   function renewSoon() {
     timer ??= setTimeout(async () => {
-      // If the statement fails, the listening connection is closed. This ends all waits of this process.
+      // If the statement fails, the connection that listens for events is closed. This ends all waits of this process.
       await opening?.then(renew).catch(error => logger.warn({ err: error }, 'could not renew the waits for events'));
       timer = undefined;
       if (waiters.size > 0) renewSoon();

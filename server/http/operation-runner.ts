@@ -36,7 +36,7 @@ interface WriteInput<Body = unknown> {
   turns?(actor: Actor): string[];
   /**
    * Removes from the body the secrets that the server shows only once. If the client repeats the request with the same
-   * Idempotency-Key, it gets the returned body. By default, the server stores the whole body.
+   * Idempotency-Key, it gets the body without these secrets. By default, the server stores the whole body.
    */
   withoutSecret?(body: Body): Body;
   /**
@@ -262,8 +262,9 @@ async function storeAnswer(
 }
 
 /**
- * Hashes a request, so that the server can compare a later request with the same Idempotency-Key with this request. It
- * hashes the validated input. So the order of fields, duplicate fields and the notation of numbers make no difference.
+ * Hashes a request. The server compares this hash with the hash of a later request that has the same Idempotency-Key.
+ * The function hashes the validated input. So the order of fields, duplicate fields and the notation of numbers make no
+ * difference.
  */
 function fingerprintOf({ params, query, body }: Pick<WriteInput, 'params' | 'query' | 'body'>): Buffer {
   return hash('sha256', JSON.stringify([params ?? null, query, body ?? null]), 'buffer');

@@ -24,7 +24,7 @@ export interface BucketState extends Counter {
 
 export type Limits = Pick<Config, 'RATE_LIMIT_READ' | 'RATE_LIMIT_WRITE' | 'RATE_LIMIT_IP'>;
 
-/** The own rate limits of a token. Null means that the server's limit applies. */
+/** A token's own rate limits. Null means that the server's limit applies. */
 export type OwnLimits = Readonly<Record<Bucket, number | null>>;
 
 interface LimitedToken {
@@ -104,8 +104,8 @@ export interface HeaderSetter {
 }
 
 /**
- * Sets the rate limit headers of an answer: two headers of the IETF draft and three headers with older names. If the
- * request exceeds the limit, the function also sets Retry-After.
+ * Sets the rate limit headers of an answer: two headers of the IETF draft about rate limit headers, and three headers
+ * with older names. If the request exceeds the limit, the function also sets Retry-After.
  */
 export function setRateLimitHeaders(reply: HeaderSetter, state: BucketState) {
   const remaining = remainingOf(state);
@@ -147,9 +147,9 @@ export async function charge(database: Queryable, counter: Counter, now: Date): 
 }
 
 /**
- * Marks something that works only once, such as a form or the answer of a provider, as used. Returns false if it was
- * used before. If two transactions call this function at the same time, the second waits for the first. If the first
- * transaction rolls back, the second succeeds.
+ * Marks a one-time item as used, such as a form or the answer of a provider. Returns false if the item was used before.
+ * If two transactions call this function at the same time, the second waits for the first. If the first transaction
+ * rolls back, the second succeeds.
  */
 export async function useOnce(
   database: Queryable,

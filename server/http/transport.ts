@@ -109,8 +109,9 @@ interface LatestRequest {
 }
 
 /**
- * Whether the server may send an answer to the refused request on this connection. It may not if the client still waits
- * for the answer to an earlier request. The client would then take the answer for the answer to the earlier request.
+ * Whether the server may send an answer to the refused request on this connection. While the client waits for the
+ * answer to an earlier request, the server must not answer. The client would take the answer for the answer to the
+ * earlier request.
  */
 function mayAnswer(socket: Socket, latest: LatestRequest | undefined): boolean {
   if (!socket.writable) return false;

@@ -35,8 +35,8 @@ export function logJobs(logger: Logger): GraphileLogger {
 }
 
 /**
- * The delays before the server looks for the next job of the queue. The first delay is usually long enough. The second
- * look is for a busy PostgreSQL.
+ * The delays before the server looks for the next job of a named queue. Usually the server finds the job after the
+ * first delay. If PostgreSQL is busy, the server finds the job after the second delay.
  */
 const queueDelaysMs = [5, 50];
 

@@ -45,9 +45,9 @@ export interface RunnerTiming {
 const prefetchMs = 1_000;
 
 /**
- * Starts the pools that run jobs. The runner has its own connections and its own lease. If the lease is lost, other
- * processes take over the jobs. So this runner closes its connections immediately, because PostgreSQL must not store
- * its later results. The next runner opens new connections.
+ * Starts the pools that run jobs. The runner has its own connections, and its own lease: locks that show that the
+ * process is alive. If the lease is lost, other processes take over the jobs. So this runner closes its connections
+ * immediately, because PostgreSQL must not store its later results. The next runner opens new connections.
  */
 export async function startRunner({ url, appKey, timing, ...deps }: RunnerOptions): Promise<Runner> {
   const { config, logger, stopping } = deps;

@@ -77,8 +77,8 @@ export class WorkerConnections extends pg.Pool {
   override connect(...args: any[]): any {
     const [callback] = args as [ConnectCallback?];
     // Ignores the second release of a connection. If the listening connection of graphile-worker breaks during a stop,
-    // graphile-worker releases the connection twice. Then the pool would throw an error that nothing catches. After the
-    // pool has ended, connect() gives the callback no client and no release function.
+    // graphile-worker releases the connection twice. Without this code, the pool would throw an error that nothing
+    // catches. After the pool has ended, connect() gives the callback no client and no release function.
     const take: ConnectCallback | undefined =
       callback && ((error, client, release) => callback(error, client, once(release ?? (() => {}))));
     if (!this.#gate) return take ? super.connect(take) : super.connect();

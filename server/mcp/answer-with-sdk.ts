@@ -78,8 +78,8 @@ function unknownTool(name: string, definitions: Tool['definition'][]): string {
 }
 
 /**
- * Answers a message with an MCP protocol version before 2026. By default, the SDK would open a session and a stream for
- * such a message.
+ * Answers a message with an MCP protocol version before 2026. By default, the SDK would open a session and an event
+ * stream for each of these messages.
  */
 async function answerLegacy(server: Server, request: Request, message: Message): Promise<Response> {
   const transport = new WebStandardStreamableHTTPServerTransport({

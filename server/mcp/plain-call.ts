@@ -3,8 +3,8 @@ import { isId, isObject, type Message, type ProtocolRequest } from './message.ts
 
 /**
  * Answers ordinary tool calls without the MCP SDK. For each message, the SDK builds a server, a transport and web
- * requests. Without the SDK, a call costs 1.0 to 1.3 times the CPU time of the REST request that does the same. With
- * the SDK, a call costs 1.9 to 2.5 times this CPU time. Calls of unusual form still go to the SDK.
+ * requests. Without the SDK, a call costs 1.0 to 1.3 times the CPU time of the equivalent REST request. With the SDK, a
+ * call costs 1.9 to 2.5 times this CPU time. Calls of unusual form still go to the SDK.
  */
 
 /**
@@ -54,7 +54,10 @@ function isModern(headers: ProtocolRequest['headers'], name: string, reserved: M
   );
 }
 
-/** Whether all fields of the client's description are strings. A call is not plain if the description has icons. */
+/**
+ * Whether all fields of the client's description are strings. If not, for example if the description has icons, the SDK
+ * handles the call.
+ */
 function isPlainClient(client: unknown): boolean {
   if (client === undefined) return true;
   if (!isObject(client) || client.name === undefined || client.version === undefined || client.icons !== undefined)

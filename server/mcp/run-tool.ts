@@ -62,9 +62,9 @@ interface Circumstances {
 }
 
 /**
- * Returns a result as structured content, and also as text for clients that read only text. Additional texts in the
- * result tell a language model which fields are quotations. If the rate limit allows only a few more calls, a text
- * states their number. The metadata contains the same information for programs.
+ * Returns a result as structured content, and also as text for clients that read only text. Another text tells a
+ * language model which fields contain text by users. If the rate limit allows only a few more calls, a further text
+ * says how many. The metadata contains the same information for programs.
  */
 export function resultOf(tool: Tool, body: unknown, circumstances: Circumstances): CallToolResult {
   const { isReplayed, bucketState } = circumstances;

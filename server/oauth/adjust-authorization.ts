@@ -53,7 +53,10 @@ export function refuseManyParameters(query: object): void {
   if (Object.keys(query).length > maxParameters) throw new DomainError('validation_failed');
 }
 
-/** The maximum URL length of a request to oidc-provider. An authorization request is stored until the user answers. */
+/**
+ * The maximum URL length of a request to oidc-provider. An authorization request is stored until the user answers, so
+ * long URLs could fill the database.
+ */
 const maxLength = 8 * 1024;
 
 /** Whether a request can be stored: its URL is short and has no NUL, which PostgreSQL cannot store. */

@@ -208,7 +208,8 @@ export function pinToIssuer({ raw }: FastifyRequest, issuer: string): void {
   raw.headers.accept = 'application/json';
   delete raw.headers['x-forwarded-host'];
   delete raw.headers.origin;
-  // The request line may contain an absolute URL with another host.
+  // Removes the scheme and the host of an absolute URL in the request line, because a client could name another host
+  // there.
   raw.url = raw.url?.replace(/^https?:\/\/[^/?#]*/i, '') ?? '/';
 }
 

@@ -9,7 +9,10 @@ export const routes = {
   revocation: '/oauth/revoke',
 } as const;
 
-/** Returns the path of a consent page. Browsers send the cookie that identifies the browser only to this path. */
+/**
+ * Returns the path of a consent page. The cookie that identifies the browser has this path, so the browser sends the
+ * cookie nowhere else.
+ */
 export function consentPathOf(uid: string): string {
   return `/admin/connect/${uid}`;
 }

@@ -43,8 +43,8 @@ export function buildOauth(server: ServerDependencies) {
         const outcome = await answerWithProvider(request, reply);
         if ('refusal' in outcome) return sendRefusalPage(reply, outcome);
         const location = String(reply.getHeader('location'));
-        // The route with `:uid` sends its redirect after the consent page, and the consent page has already shown the
-        // redirect's target.
+        // The route with `:uid` redirects after the consent page. The user has already seen the target of the redirect
+        // there, so this route needs no second page.
         const isAnswered = request.routeOptions.url !== routes.authorization;
         if (!isAnswered && leadsAway(location)) return sendReturnPage(reply, location);
         return reply.status(outcome.status).send('');

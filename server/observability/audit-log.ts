@@ -17,8 +17,8 @@ export interface AuditLogOptions {
   destination: DestinationStream;
   redactor: Redactor;
   /**
-   * The duration of a time window, in milliseconds. Within a window, the log only counts repeated entries. At its end,
-   * the log writes how often each entry was repeated.
+   * The duration of a time window, in milliseconds. Within a window, the log only counts repeated entries. At the end
+   * of the window, the log writes how often each entry was repeated.
    */
   repeatWindowMs?: number;
 }
@@ -26,7 +26,7 @@ export interface AuditLogOptions {
 type Fields = Record<string, unknown>;
 
 /**
- * A time window in which the log counts the repeated entries of one name. An entry is repeated if it has the same
+ * A time window in which the log counts the repeated entries of one kind. An entry is repeated if it has the same
  * fields as an earlier entry of this window.
  */
 interface RepeatWindow {
@@ -40,7 +40,7 @@ interface RepeatWindow {
 }
 
 /**
- * The maximum number of different entries of one name that the log writes in a time window. It limits the memory and
+ * The maximum number of different entries of one kind that the log writes in a time window. It limits the memory and
  * the log lines that an attacker can cause.
  */
 const maxKinds = 100;

@@ -14,8 +14,9 @@ const kept =
 const maxRepeatedLength = 1_000;
 
 /**
- * Returns an error as plain properties: its type, message and stack, the kept properties, and its causes. Omits the
- * detail, the hint, the position and the statement of a PostgreSQL error, because they may contain values of rows.
+ * Returns an error as plain properties: its type, message and stack, the properties listed in `kept`, and its causes.
+ * Omits the detail, the hint, the position and the statement of a PostgreSQL error, because they may contain values of
+ * rows.
  */
 export function describeError(error: Error): Record<string, unknown> {
   const properties = error as unknown as Record<string, unknown>;

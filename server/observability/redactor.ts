@@ -74,7 +74,10 @@ export function buildEnvironmentRedactor(environment: NodeJS.ProcessEnv): Redact
   return buildRedactor({ appKey: randomBytes(32), settings: Object.fromEntries(given) });
 }
 
-/** Fields with so few texts of the maximum length cannot exceed the limit for all texts together. */
+/**
+ * A line with at most this number of texts cannot exceed the limit for all texts together, because each text has a
+ * maximum length.
+ */
 const maxShortFields = maxCharacters / maxTextLength;
 
 /**

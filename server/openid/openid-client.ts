@@ -131,8 +131,8 @@ async function readMetadata(access: ProviderAccess, outgoing: OutgoingRequests):
     execute: [openid.enableNonRepudiationChecks, ...(isLocal ? [openid.allowInsecureRequests] : [])],
   });
   const metadata = configuration.serverMetadata();
-  // The check of the library is not enough: for some providers, it accepts the issuer of every organization that uses
-  // the provider. People of other organizations could then sign in.
+  // The library's own check of the issuer is not enough: for some providers, it accepts the issuer of every
+  // organization that uses the provider. People of other organizations could then sign in.
   if (new URL(metadata.issuer).href !== new URL(issuer).href) {
     throw new ProviderError('issuer', `The metadata names the issuer ${metadata.issuer}`);
   }

@@ -1,4 +1,5 @@
 /**
+ * Why a request to an identity provider failed:
  * - unreachable: the provider did not answer in time, or its IP address is not allowed.
  * - denied: the person or the provider refused the sign-in.
  * - issuer: the metadata belongs to another issuer.

@@ -57,8 +57,8 @@ export function isForbiddenHost(guard: AddressGuard, hostname: string): boolean 
 }
 
 /**
- * The reasons why the server cannot send to a URL. The catalogue has a text for each reason, and the text's key
- * contains the reason.
+ * The reasons why the server cannot send to a URL. The catalogue of translated messages has a text for each reason, and
+ * the text's key contains the reason.
  */
 export type UrlProblem = 'malformed' | 'scheme' | 'credentials' | 'private';
 

@@ -31,7 +31,8 @@ const selectAccountLocked = query('lock_account', (db, $: Arguments<{ accountId:
 );
 
 /**
- * Locks an account. Changes of its members and blocks, and new tokens, webhooks and chat channels, wait for this lock.
+ * Locks an account. Operations that change its members or its blocked users take this lock first. So do operations that
+ * create a token, a webhook or a chat channel. These operations therefore run one after the other.
  */
 export async function lockAccount(admin: Administration, accountId: number): Promise<void> {
   await admin.query(selectAccountLocked, { accountId });
@@ -50,8 +51,8 @@ export async function requireLockedAccount(admin: Administration, accountId: num
 export type AccountView = InferResult<ReturnType<typeof accountViews>>[number];
 
 /**
- * Selects all accounts with their owners, boards and members. `accountId` finds the owners, boards and members of an
- * account. It is the column `a.id`, or an id if the caller selects only the account with this id.
+ * Selects all accounts, each with its owners, boards and members. `accountId` is the id that the subqueries for owners,
+ * boards and members compare with. It is the column `a.id`, or a constant id if the caller selects only one account.
  */
 function accountViews(db: Kysely<Tables>, accountId: Expression<number>) {
   const owners = db
@@ -92,8 +93,8 @@ export function readAccount({ db }: Administration, accountId: number): Promise<
 }
 
 /**
- * Reads the time of a scheduled deletion, and the numbers of failing webhooks, disabled webhooks and disabled chat
- * channels. A failing webhook still gets events, but a disabled webhook gets none.
+ * Reads when an account is scheduled for deletion. Also counts the account's failing webhooks, disabled webhooks and
+ * disabled chat channels. A failing webhook still gets events, but a disabled webhook gets none.
  */
 export function readAccountOverview({ db }: Administration, accountId: number) {
   const webhooks = db

@@ -6,10 +6,16 @@ import { invalid } from '../administration.ts';
 import { quote } from '../fields.ts';
 import { canonicalAddress, splitAddress } from '../users/canonical-address.ts';
 
-/** The maximum number of domains of an account. A check constraint of the database has the same number. */
+/**
+ * The maximum number of e-mail domains in an account's rule for joining. A check constraint of the database has the
+ * same number.
+ */
 export const maxJoinDomains = 20;
 
-/** Who may join an account without an invitation. The domains are in their canonical form. */
+/**
+ * The setting of an account that decides who may join it without an invitation. `join_domains` contains e-mail domains
+ * in their canonical form.
+ */
 interface JoinSetting {
   join_rule: JoinRule;
   join_domains: string[];
@@ -44,7 +50,10 @@ export function checkJoinSetting(
 }
 
 const label = '[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?';
-/** A domain in its canonical form with at least one dot. Its last label has a letter, because an IP address has none. */
+/**
+ * A domain in its canonical form with at least one dot. Its last label must contain a letter, so that an IP address
+ * does not match.
+ */
 const domainForm = new RegExp(`^(?=.{1,253}$)(?:${label}\\.)+(?=[0-9-]*[a-z])${label}$`);
 
 /** Returns a domain in the form that a canonical e-mail address has. The server compares domains in this form. */

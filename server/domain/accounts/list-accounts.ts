@@ -44,8 +44,8 @@ function stateOfAccount(a: OfAccount) {
 }
 
 /**
- * Counts an account's rows up to a limit. The query uses `between` and an order. With `account_id = a.id`, or without
- * the order, PostgreSQL might read the rows of all accounts until it finds enough rows of this account.
+ * Counts an account's rows up to a limit. The query uses `between` and `order by`. With `account_id = a.id` or without
+ * `order by`, PostgreSQL might read the rows of all accounts until it finds enough rows of this account.
  */
 function countRows(a: OfAccount, table: 'memberships' | 'boards' | 'ideas') {
   const ofAccount = sql<boolean>`account_id between a.id and a.id`;
@@ -56,7 +56,7 @@ interface AccountFilter {
   /** Lists only accounts whose name or slug begins with this text. Upper and lower case do not matter. */
   beginning?: string | undefined;
   state?: AccountState | undefined;
-  /** Lists only accounts with smaller ids. */
+  /** Lists only accounts whose ids are smaller than this id. */
   before?: number | undefined;
   limit: number;
 }
@@ -73,7 +73,7 @@ export async function listAccountPage(
         a.or([beginsWith(a.fn('lower', ['a.name']), beginning ?? ''), beginsWith(a.ref('a.slug'), beginning ?? '')]),
       ),
     )
-    // The first condition makes PostgreSQL use the index of scheduled deletions.
+    // The condition on `deletion_scheduled_at` makes PostgreSQL use the index of scheduled deletions.
     .$if(state !== undefined, accounts =>
       accounts
         .where('a.deletion_scheduled_at', state === 'active' ? 'is' : 'is not', null)

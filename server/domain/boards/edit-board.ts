@@ -15,8 +15,8 @@ interface BoardFields {
 }
 
 /**
- * The statuses of a new board. In the API, the field `status` has a fixed value for each category of statuses. The key
- * of each default status equals the value for its category.
+ * The statuses of a new board. In the Agent API, the field `status` of an idea has one fixed value for each category of
+ * statuses. The key of each default status is the value for its category.
  */
 export const defaultStatuses: { key: string; category: StatusCategory; label: string }[] = [
   { key: 'open', category: 'inbox', label: 'Open' },
@@ -72,7 +72,8 @@ function checkLanguage(given: string): BoardLanguage {
 function boardSlugTaken(slug: string) {
   return {
     boards_account_id_slug_key: t('refusals.board.slug_taken', { slug }),
-    // The message does not name the account of the other board, because the board may belong to somebody else.
+    // The message does not say which account has the public board with this slug, because the account may belong to
+    // somebody else.
     boards_public_slug_key: t('refusals.board.public_slug_taken', { slug }),
   };
 }
@@ -115,9 +116,9 @@ export async function updateBoard(admin: Administration, board: Board, changes: 
   await explainViolations(
     {
       ...boardSlugTaken(board.slug),
-      // If one person changes the start of a window while another person changes its end, the window may become
-      // invalid. The database then refuses the second change. checkWindow does not notice this, because each change
-      // alone is valid.
+      // If one person changes the start of the submission or voting window while another person changes its end, the
+      // window may become invalid. The database then refuses the second change. checkWindow does not notice this,
+      // because each change alone is valid.
       boards_submissions_check: t('refusals.board.window_submissions'),
       boards_voting_check: t('refusals.board.window_voting'),
     },

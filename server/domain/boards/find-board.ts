@@ -32,7 +32,10 @@ export async function requireBoardAsSeen(admin: Administration, accountId: numbe
   return board;
 }
 
-/** Locks a board, so that changes of its statuses and new tags wait for each other and for submissions of ideas. */
+/**
+ * Locks a board, so that changes of its statuses and additions of tags run one after the other. They also wait for
+ * submissions of ideas, and submissions wait for them.
+ */
 export async function lockBoard(admin: Administration, board: BoardOfAccount) {
   await admin.db
     .selectFrom('boards')

@@ -35,7 +35,10 @@ function nextIdea(db: Kysely<Tables>, accountId: Expression<number>, id: Express
     .limit(1);
 }
 
-/** Finds the first idea of each part in each account, and skips the other ideas of the part. */
+/**
+ * Finds the first idea of each part of the sitemap in each account. Skips the other ideas of the part, because one idea
+ * is enough to know that the part has a page.
+ */
 const selectParts = query('select_sitemap_parts', db =>
   db
     .withRecursive('firsts', cte =>
@@ -97,7 +100,8 @@ const selectIdeas = query('select_sitemap_ideas', (db, $: Arguments<IdRange>) =>
         .where(i => i.between('i.id', $.firstId, $.lastId))
         .where('i.moderation_state', '=', 'published')
         .where('i.merged_into_id', 'is', null)
-        // The limit keeps PostgreSQL from reading the ideas again for each status.
+        // Never cuts off rows, because a part has at most this number of ids. But with a limit, PostgreSQL runs this
+        // subquery separately. Otherwise it might read the ideas again for each status.
         .limit(idsOfPart)
         .as('i'),
     )

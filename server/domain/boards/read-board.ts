@@ -64,7 +64,7 @@ interface PersonWithAccounts {
 const visitor: PersonWithAccounts = { userId: 0, accountIds: [] };
 
 /**
- * Selects the boards with a slug: the public board, and boards of the given accounts. Also selects the user's
+ * Selects the boards with a given slug: the public board, and boards of the given accounts. Also selects the user's
  * membership in each board's account.
  */
 const selectBoardsBySlug = query('select_boards_by_slug', (db, $: Arguments<PersonWithAccounts & { slug: string }>) =>
@@ -95,7 +95,7 @@ export interface OpenedBoard {
 }
 
 /**
- * Finds the boards with a slug that a person may read: the public board, and boards of the person's accounts. The
+ * Finds the boards with a given slug that a person may read: the public board, and boards of the person's accounts. The
  * result contains no private board of another account, so that visitors cannot learn that such a board exists.
  */
 export async function findBoards(

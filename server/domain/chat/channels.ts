@@ -35,7 +35,10 @@ interface NewChannel {
   eventTypes?: readonly string[];
 }
 
-/** The maximum number of channels in an account. One event may add a job for each of these channels. */
+/**
+ * The maximum number of channels in an account. One event may add a job for each channel, so this also limits the
+ * number of jobs.
+ */
 const maxChannels = 100;
 
 export async function createChannel(
@@ -75,7 +78,9 @@ export async function enableChannel(admin: Administration, named: NamedChannel):
   if (wasDisabled) admin.audit.record('chat_channel.enabled', describe(channel));
 }
 
-/** Disables a channel. If the channel was already disabled, the stored reason stays. */
+/**
+ * Disables a channel on behalf of an administrator. If the channel was already disabled, it keeps the earlier reason.
+ */
 export async function disableChannel(admin: Administration, named: NamedChannel): Promise<void> {
   const channel = await requireChannel(admin, named);
   if (channel.disabledAt !== null) return;

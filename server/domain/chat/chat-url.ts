@@ -12,7 +12,7 @@ interface UrlForm {
    */
   hosts?: string[];
   path: RegExp;
-  /** An example URL for the error message. */
+  /** An example of a valid URL, for the error message. */
   example: string;
 }
 

@@ -38,7 +38,7 @@ export async function listChannels(
   return rows.map(row => mask(row, secretBox));
 }
 
-/** Lists chat channels, newest first. If `before` is given, lists only channels with smaller ids. */
+/** Lists chat channels, newest first. If `before` is given, lists only channels whose ids are smaller than `before`. */
 export async function listChannelPage(
   admin: Administration,
   secretBox: SecretBox,

@@ -77,8 +77,8 @@ export async function editComment(
   const { author: _, ...shown } = presentComment(edited);
   await recordEvent(op, 'comment.updated', ideaId, { comment: shown, ...(reason !== undefined && { reason }) });
   if (await replaceMentions(op, { ideaId, commentId, authorId: comment.author_id }, { old: comment.body, new: body })) {
-    // Uses the event that has already notified the idea's followers of the comment, because nobody gets two
-    // notifications of the same event.
+    // Mentioned people are notified of the event that first reported the comment, and not of the edit. Nobody gets two
+    // notifications of one event. So a follower who was notified of the comment gets no second notification.
     const event =
       events.find(({ type }) => type === 'idea.status_changed') ??
       events.find(({ type }) => type === 'comment.created');
@@ -102,12 +102,10 @@ const removeComment = query('remove_comment', (db, $: Arguments<CommentOfIdea & 
 );
 
 /**
- * Deletes a comment. Its author may do this for some minutes, and a moderator at any time. A comment can also be
- * deleted if its idea is merged, or if the idea's status is closed for comments, because a deletion only removes text.
- * On a frozen board, people can delete comments but tokens cannot.
- *
- * Nobody may write two comments in a row. So after the deletion, the author may comment again, unless the same author
- * wrote the last remaining comment.
+ * Deletes a comment. Its author may do this for some minutes, and a moderator at any time. A deletion only removes
+ * text. So a comment can be deleted even if its idea is merged, or if the idea's status is closed for comments. On a
+ * frozen board, people can delete comments but tokens cannot. Nobody may write two comments in a row. So after the
+ * deletion, the author may comment again, unless the same author wrote the last remaining comment.
  */
 export async function deleteComment(
   op: WriteOperation,

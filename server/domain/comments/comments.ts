@@ -155,7 +155,8 @@ async function addComment(
 export type CommentView = RowOf<typeof selectComments>;
 
 /**
- * The name of the sort order of comments in cursors. Comments are sorted by id, because later comments have larger ids.
+ * The name that cursors contain for the sort order of comments. Comments are sorted by id, because later comments have
+ * larger ids.
  */
 export const commentSort = 'oldest';
 

@@ -44,8 +44,8 @@ const rewriteEvents = query('replace_comment_in_events', (db, $: Arguments<OfAcc
 );
 
 /**
- * Replaces the text in the stored response to the request that created the comment, if the request had an
- * Idempotency-Key.
+ * A request that creates a comment may have an Idempotency-Key. The server then stores the response. This statement
+ * replaces the comment's text in that response.
  */
 const rewriteAnswer = query('replace_comment_in_answer', (db, $: Arguments<OfAccount>) =>
   db
@@ -70,11 +70,11 @@ const rewriteAnswer = query('replace_comment_in_answer', (db, $: Arguments<OfAcc
 /**
  * Replaces the text of an edited or deleted comment in its copies, such as events. Also removes the stored responses of
  * webhook receivers to these events, because a response may repeat the text. Receivers keep the text that they received
- * before. Returns the events. The caller holds the lock of the idea.
+ * before. Returns the events.
  *
- * A worker that stores one response holds the lock of its delivery, but waits for no lock of this transaction. A worker
- * that stores several responses at once may wait for such a lock. PostgreSQL may then report a deadlock and cancel one
- * of the two transactions, and the server retries it.
+ * The caller holds the lock of the idea. A worker that stores the responses of several webhooks at once may wait for a
+ * lock of this transaction. PostgreSQL may then report a deadlock and cancel one of the two transactions, and the
+ * server retries it. A worker that stores only one response never waits for such a lock.
  */
 export async function replaceCopies(op: WriteOperation, replacement: Replacement) {
   const { accountId } = op.actor;

@@ -24,13 +24,13 @@ const selectEmbedding = query('select_embedding_by_board', (db, $: Arguments<{ b
     .where('b.slug', '=', $.board)
     .where(b => b.or([b('a.slug', '=', $.account), b('b.is_public', '=', true)]))
     .where('a.erasure_began_at', 'is', null)
-    // A board of the named account comes before a public board of another account with the same slug.
+    // If the account in the URL has a board with this slug, that board comes before a public board of another account.
     .orderBy(a => a('a.slug', '=', $.account), 'desc'),
 );
 
 export interface Embedding {
   accountId: number;
-  /** The origins of the pages that may show the board in a frame. */
+  /** The origins of the websites that may embed the board in an HTML frame. */
   origins: string[];
 }
 

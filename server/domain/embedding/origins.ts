@@ -2,7 +2,10 @@ import { t } from '../../text/catalogue.ts';
 import { AdministrationError } from '../administration.ts';
 import { quote } from '../fields.ts';
 
-/** The maximum number of origins of an account. A check constraint of the database has the same number. */
+/**
+ * The maximum number of websites (origins) that may embed the boards of one account. A check constraint of the database
+ * has the same number.
+ */
 export const maxEmbeddingOrigins = 20;
 
 /**

@@ -43,8 +43,8 @@ export async function requireEmbeddingSecret(
 }
 
 /**
- * Deletes a secret. This also ends the sessions that began with the secret, because such a session is valid only as
- * long as the secret exists.
+ * Deletes a secret. This also ends the sessions that began with the secret, because a session is valid only as long as
+ * its embedding secret exists.
  */
 export async function deleteEmbeddingSecret(admin: Administration, accountId: number, id: number): Promise<void> {
   const secret = await requireEmbeddingSecret(admin, accountId, id);

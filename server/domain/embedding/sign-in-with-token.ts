@@ -33,7 +33,7 @@ interface UsedToken {
 
 /**
  * Only the first of several parallel requests with the same token inserts the row. The other requests wait until the
- * first one commits.
+ * first one commits, and then insert nothing.
  */
 const insertUsedToken = query('insert_used_embedding_token', (db, $: Arguments<UsedToken>) =>
   db

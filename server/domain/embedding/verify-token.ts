@@ -14,7 +14,7 @@ const maxSubjectBytes = 255;
 
 /**
  * Why the server refuses a token:
- * - signature: the token is no token of this account, or has another algorithm than HS256.
+ * - signature: none of the account's secrets has signed the token, or the token uses another algorithm than HS256.
  * - expired, not_yet, lifetime: the token has expired, is not valid yet, or is valid for too long.
  * - audience: the token is for another server.
  * - claims: the id, the e-mail address or the name of the person is missing or invalid.

@@ -27,10 +27,13 @@ const passComments = batchedChange(
       .returning('id'),
 );
 
-/** The changes of a user's rows that do not need the placeholder user. */
+/**
+ * The changes of an erased user's rows that put no other user in the user's place. They either remove the rows or clear
+ * the user's id.
+ */
 const changes = [
-  // Removes the stored responses to requests with an Idempotency-Key. The user's tokens are revoked, so nobody can
-  // repeat such a request.
+  // Removes the stored responses to the user's requests with an Idempotency-Key. The user's tokens are revoked, so
+  // nobody can repeat these requests.
   batchedRemoval('remove_answers_of_user', 'idempotency_keys', (k, $: Arguments<UserBatch>) =>
     isOfTokens(
       k
@@ -114,13 +117,14 @@ export async function changeUserRows(
     if (accountId === undefined) break;
     const redaction = { ...user, accountId };
     const batch = { accountId, userId, batchSize };
-    // Each of these steps repeats until it finds no more rows.
+    // Each of the following steps repeats until it finds no more rows.
     addCount(counts, 'events', await redactActed(database, redaction));
     await runBatches(database, passComments, { ...batch, placeholderId: placeholder.id }, counts);
     addCount(counts, 'ideas', await moveIdeas(database, redaction, now));
     for (const change of changes) await runBatches(database, change, batch, counts);
   }
-  // The placeholder is now the author of all ideas of the user, so new stored responses do not show the user.
+  // The user's ideas now have the placeholder user as their author. So responses that the server stores from now on do
+  // not show the erased user.
   addCount(counts, 'idempotency_keys', await redactAnswers(database, userId, placeholder, batchSize));
 }
 

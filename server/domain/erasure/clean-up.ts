@@ -38,7 +38,10 @@ export type Graces = Pick<Config, 'ACCOUNT_DELETION_GRACE_DAYS' | 'USER_DELETION
 
 type Erased = 'account' | 'user';
 
-/** A clean-up passes the outcome for each account and user to these functions as soon as it is known. */
+/**
+ * A clean-up is a run that erases due accounts and users. It passes the outcome for each account and user to these
+ * functions as soon as the outcome is known.
+ */
 export interface CleanUpWitness {
   erased(what: Erased, result: ErasureResult): void;
   held(userId: number, heldBy: string[]): void;
@@ -60,8 +63,9 @@ const defaultBatchSize = 1000;
 
 /**
  * Erases first the accounts and then the users whose grace period is over (specification: Operational rules, 1 and 2).
- * An owner cannot be erased before their account. If one erasure fails but the database still answers, the
- * clean-up continues with the other erasures. Returns false and does nothing if another clean-up is running.
+ * An owner cannot be erased before their account. If one erasure fails but the database still answers, the function
+ * continues with the other erasures. Returns false and does nothing if another process is already running this
+ * function.
  */
 export async function cleanUp(
   database: Database,
@@ -80,8 +84,8 @@ export async function cleanUp(
       if (outcome && 'heldBy' in outcome) witness.held(id, outcome.heldBy);
       else if (outcome) witness.erased(what, outcome);
     } catch (error) {
-      // If the database still answers, only the erasure of this account or user has failed, and the clean-up continues.
-      // Otherwise the whole clean-up fails.
+      // If the database still answers, only the erasure of this account or user has failed, and the run continues with
+      // the next one. Otherwise the whole run fails.
       await database.query(ping, {});
       witness.failed(what, id, error);
     }
@@ -118,7 +122,7 @@ const hourMs = 3_600_000;
 export async function listDue(database: Queryable, graces: Graces, now: Date) {
   const { accountsDueBefore, usersDueBefore } = dueTimes(graces, now);
   const accounts = await database.query(selectDueAccounts, { dueBefore: accountsDueBefore });
-  // A clean-up erases accounts first, so due accounts do not prevent the erasure of their owners.
+  // The server erases due accounts before due users. So an owner of a due account can be erased after the account.
   const accountIds = accounts.map(({ id }) => id);
   const users = [];
   for (const user of await database.query(selectDueUsers, { dueBefore: usersDueBefore })) {
@@ -138,8 +142,8 @@ const tryLock = sql(
 const unlock = sql('unlock_clean_up', { arguments: {}, row: {} }, 'select pg_advisory_unlock_all()');
 
 /**
- * Calls `work`, unless another clean-up is running. Parallel clean-ups would do no damage, but would often wait for
- * each other's locks.
+ * Calls `work`, unless another process is already erasing due accounts and users. Two such runs at the same time would
+ * do no damage, but would often wait for each other's locks.
  */
 async function whileAlone(database: Database, work: () => Promise<void>): Promise<boolean> {
   const connection = await database.pool.connect();

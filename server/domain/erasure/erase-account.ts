@@ -60,8 +60,9 @@ const removals = [
   batchedRemoval('remove_sign_in_links_of_account', 'sign_in_links', (l, $: Arguments<Batch>) =>
     l('account_id', '=', $.accountId),
   ),
-  // Removes the sessions that began with an external identity of the account. The condition names the account, because
-  // the primary keys of these tables do not contain the account.
+  // Removes the sessions of people who signed in through an identity provider of the account, or through the
+  // application that embeds its boards. The condition names the account, because the primary keys of these tables do
+  // not contain the account.
   ...(['sessions', 'sign_in_challenges'] as const).map(table =>
     batchedRemoval<typeof table, Batch>(`remove_${table}_of_account`, table, (s, $: Arguments<Batch>) =>
       s('account_id', '=', $.accountId),
@@ -104,8 +105,8 @@ type Begin = Arguments<{ accountId: number; now: Date }>;
 
 /**
  * The statements that block all actions in the account and stop its webhooks and chat posts. They also request the
- * deletion of users who can sign in only with an external identity of the account. These statements run first, because
- * the erasure then removes the data step by step.
+ * deletion of users who can sign in only through the account's identity providers or embedding application. These
+ * statements run first, because the erasure then removes the data step by step.
  */
 const beginStatements = [
   query('begin_account_erasure', (db, $: Begin) =>
@@ -118,7 +119,8 @@ const beginStatements = [
       .where('account_id', '=', $.accountId)
       .where('revoked_at', 'is', null),
   ),
-  // Without the account, these users have no way to sign in.
+  // After the erasure of the account, its identity providers no longer sign anybody in. Users who can sign in only
+  // through them lose all access, so this statement requests their deletion.
   query('request_deletion_of_identity_users', (db, $: Begin) =>
     db
       .updateTable('users')
@@ -175,7 +177,7 @@ export async function eraseAccount(
   for (const removal of removals) await runBatches(database, removal, batch, counts);
   return database.transaction(async ({ query }) => {
     const [gone] = await query(deleteAccount, { accountId });
-    // Another run of the clean-up has already erased the account.
+    // Another process has already erased the account.
     if (!gone) return undefined;
     const erased = { id: accountId, isResumed: begin.isResumed, counts };
     await record({ query }, erased);

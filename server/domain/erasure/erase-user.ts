@@ -17,7 +17,7 @@ import { placeholderName, requirePlaceholder, type ShownPerson } from './placeho
 import { findHolds } from './request-deletion.ts';
 
 /*
- * The statements with these arguments search all accounts, so that the user loses access to all accounts in one
+ * A statement with these arguments searches all accounts, so that the user loses access to all accounts in one
  * transaction.
  */
 
@@ -41,8 +41,8 @@ const lockUser = query('lock_user_for_erasure', (db, $: Arguments<{ userId: numb
 );
 
 /**
- * Replaces the user's profile. From now on every reader sees the placeholder's name. The new e-mail address is unique
- * and ends in .invalid, so it receives no mail (RFC 2606). A new sign-up may use the old address.
+ * Replaces the user's profile. From now on every reader sees the name that all erased users have. The new e-mail
+ * address is unique and ends in .invalid, so it receives no mail (RFC 2606). A new sign-up may use the old address.
  */
 const clearProfile = query(
   'begin_user_erasure',
@@ -77,9 +77,10 @@ interface Identity {
 }
 
 /**
- * The statements that remove the user's accesses: memberships, passwords, second factors, sessions, identities,
- * password links, sign-in links, OAuth records and invitations. Another statement removes the picture. Recovery codes
- * are removed before second factors, because the removal of second factors would remove the codes by a cascade.
+ * The statements that remove everything that gives the user access, such as memberships, passwords, sessions, external
+ * identities, mailed links, OAuth records and invitations. They also remove the picture. Recovery codes are removed
+ * before second factors. Otherwise a cascade would remove the codes together with the second factors, and the result
+ * would not count them.
  */
 const accesses: { table: keyof Tables; removal: Query<Identity, unknown> }[] = [
   ...(
@@ -211,8 +212,8 @@ const lockErased = query('lock_user', (db, $: OfUser) =>
 );
 
 /**
- * Makes the placeholder user the issuer of the user's API tokens, and renames the tokens. The name of a token may
- * contain a person's name, such as "Ada's laptop".
+ * Makes the placeholder user, who stands for all erased users, the issuer of the user's API tokens. Also renames the
+ * tokens, because the name of a token may contain a person's name, such as "Ada's laptop".
  */
 const passTokens = query(
   'pass_tokens_of_user',

@@ -3,9 +3,9 @@ import { array, bigint, integer, nullable, sql, text } from '../../database/sql.
 import { addCount, type Batch, type RowCounts } from './batches.ts';
 
 /**
- * Removes the jobs of the account from the next batch of all jobs. Reads all jobs by id, because no index finds jobs by
- * their payload. Running jobs are not removed. A running task ends without an error if the rows that its payload names
- * no longer exist.
+ * Reads the next batch of the jobs of all accounts, and removes the jobs of one account from it. Reads the jobs by id,
+ * because no index finds jobs by their payload. Running jobs are not removed. A running task ends without an error if
+ * the rows that its payload names no longer exist.
  */
 const removeJobs = sql(
   'remove_jobs_of_account',
@@ -101,7 +101,7 @@ const removeLinks = sql(
   { isPrepared: false },
 );
 
-/** Removes the jobs that would send mail to this user only. Returns the number of removed jobs. */
+/** Removes the jobs whose mail would go to this user alone. Returns the number of removed jobs. */
 export async function removeUserJobs(
   database: Queryable,
   { userId, canonicalEmail }: { userId: number; canonicalEmail: string | null },

@@ -76,8 +76,8 @@ const lockIdeas = query(
 );
 
 /**
- * Makes the placeholder the author of ideas. Keeps `updated_at` if the idea was updated after the start of the erasure
- * run.
+ * Makes the placeholder user, who stands for all erased users, the author of ideas. Keeps `updated_at` if the idea was
+ * updated after the start of the erasure run.
  */
 const passAuthorship = query(
   'pass_authorship_of_ideas',
@@ -89,10 +89,10 @@ const passAuthorship = query(
 );
 
 /**
- * Makes the placeholder the author of a user's ideas in an account, and returns the number of ideas. The function
- * redacts the events before it changes the author, because a repeated run can find the events only by the author of
- * their idea. Then the function locks the ideas. The lock waits for transactions that record further events of these
- * ideas. The function redacts these events, too. Later events show the placeholder.
+ * Makes the placeholder user the author of an erased user's ideas in an account, and returns the number of ideas. The
+ * function first removes the erased user from the ideas' events. If it changed the author first, a repeated run could
+ * no longer find these events. Then the function locks the ideas, and waits for transactions that record further events
+ * of these ideas. It changes these events, too. Events after the lock show the placeholder user.
  */
 export async function moveIdeas(database: Database, redaction: Redaction, now: Date): Promise<number> {
   const { accountId, userId, placeholder, batchSize } = redaction;
@@ -114,8 +114,8 @@ export async function moveIdeas(database: Database, redaction: Redaction, now: D
 }
 
 /**
- * Finds events and redacts them. The connection that finds the events may belong to a transaction that has locked the
- * ideas. The events are redacted on another connection.
+ * Finds the events that show the erased user, and replaces the user in them. `finder` finds the events, possibly in a
+ * transaction that has locked the ideas. The events are changed on another connection, in transactions of their own.
  */
 async function redactEventsOf(finder: Queryable, database: Database, ideaIds: readonly number[], redaction: Redaction) {
   const { accountId, batchSize } = redaction;

@@ -4,8 +4,8 @@ import { type Arguments, query } from '../../database/query.ts';
 export const placeholderName = 'Deleted user';
 
 /**
- * Only one placeholder user can exist. If two runs insert it at the same time, the second run waits and inserts
- * nothing.
+ * Only one placeholder user, who stands for all erased users, can exist. If two runs insert it at the same time, the
+ * second run waits and inserts nothing.
  */
 const insertPlaceholder = query('insert_placeholder', (db, $: Arguments<{ name: string; now: Date }>) =>
   db

@@ -54,8 +54,8 @@ const writeAnswer = query('write_answer', (db, $: Arguments<AnswerKey & { body: 
 );
 
 /**
- * Replaces a user by the placeholder in the stored responses to requests with an Idempotency-Key. Returns the number of
- * changed responses. The function keeps the responses, because a repeated request must not run again.
+ * Replaces an erased user by the placeholder user in the stored responses to requests with an Idempotency-Key. Returns
+ * the number of changed responses. The function keeps the responses, because a repeated request must not run again.
  */
 export async function redactAnswers(
   database: Database,

@@ -4,12 +4,12 @@ import { type Arguments, query } from '../../database/query.ts';
 import { redactPerson, type ShownPerson } from './placeholder.ts';
 
 /*
- * The columns `data` and `body` of an event contain people's names. Workers of the previous version read `body`. Events
- * are rewritten and not removed, so pending webhooks still arrive and notifications still make sense. A webhook's body
- * is signed when it is sent, so the signature matches the rewritten body.
+ * The columns `data` and `body` of an event contain people's names. Workers of the previous version of the server read
+ * `body`. Events are rewritten and not removed, so pending webhooks still arrive and notifications still make sense. A
+ * webhook's body is signed when it is sent, so the signature matches the rewritten body.
  */
 
-/** The replacement of one user by the placeholder in one account. */
+/** The replacement of one erased user by the placeholder user, in the data of one account. */
 export interface Redaction {
   accountId: number;
   userId: number;
@@ -30,8 +30,8 @@ const selectPending = query('select_pending_deliveries_of_events', (db, $: Event
 );
 
 /**
- * Marks one delivery as redacted. The statement holds no other lock while it waits, so it cannot deadlock with a worker
- * that stores a response.
+ * Marks one webhook delivery as redacted, so that no worker stores a response for it any more. The statement holds no
+ * other lock while it waits, so it cannot deadlock with a worker that stores a response.
  */
 const markDelivery = query('mark_delivery_redacted', (db, $: Arguments<{ accountId: number; id: number }>) =>
   db
@@ -100,7 +100,7 @@ export async function withholdResponses(db: Queryable, accountId: number, eventI
   await db.query(clearResponses, { accountId, eventIds });
 }
 
-/** Replaces a user by the placeholder in the given events. */
+/** Replaces an erased user by the placeholder user in the given events. */
 export async function redactEvents(
   database: Database,
   eventIds: readonly string[],
@@ -155,8 +155,8 @@ const selectActed = query(
 );
 
 /**
- * Redacts all events in an account that a user caused, and returns their number. A redacted event has the placeholder
- * as its actor, so the next search does not find the event again.
+ * Replaces an erased user by the placeholder user in all events of an account that the user caused. Returns the number
+ * of events. A changed event has the placeholder user as its actor, so the next search does not find the event again.
  */
 export async function redactActed(database: Database, redaction: Redaction): Promise<number> {
   const { accountId, userId, batchSize } = redaction;

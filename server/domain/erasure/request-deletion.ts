@@ -22,8 +22,8 @@ const selectHolds = query('select_holds', (db, $: Arguments<{ userId: number }>)
 
 /**
  * Returns the reasons that prevent the erasure of a user: the user owns an account or operates the server. Ignores the
- * accounts in erasedAccountIds, because the clean-up erases them before the user. Each reason completes the sentence
- * "The user is …".
+ * accounts in erasedAccountIds, because cleanUp() erases them before the user. Each reason completes the sentence "The
+ * user is …".
  */
 export async function findHolds(
   database: Queryable,
@@ -39,10 +39,9 @@ export async function findHolds(
 
 /**
  * Starts the grace period of a user. The user or the operator of the server may request this. During the grace period
- * nothing changes for the user. A clean-up after the grace period erases the user.
- *
- * A repeated request does not restart the grace period. Returns the reasons that prevent the erasure, such as a role as
- * owner. Clean-ups skip the user as long as such a reason exists.
+ * nothing changes for the user. After the grace period, cleanUp() erases the user. A repeated request does not restart
+ * the grace period. Returns the reasons that prevent the erasure, such as a role as owner. cleanUp() skips the user as
+ * long as such a reason exists.
  */
 export async function requestUserDeletion(admin: Administration, userId: number): Promise<string[]> {
   const user = await lockUser(admin, userId);
@@ -63,9 +62,8 @@ export async function cancelUserDeletion(admin: Administration, userId: number):
 
 /**
  * Starts the grace period of an account, and sends the owners a notice by mail. An owner or the operator of the server
- * may request this. During the grace period the account works as before.
- *
- * A clean-up after the grace period erases the account. A repeated request does not restart the grace period.
+ * may request this. During the grace period the account works as before. After the grace period, cleanUp() erases the
+ * account. A repeated request does not restart the grace period.
  */
 export async function scheduleAccountDeletion(admin: Administration, accountId: number): Promise<void> {
   const account = await requireLockedAccount(admin, accountId);

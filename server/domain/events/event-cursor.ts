@@ -22,8 +22,8 @@ export interface EventCursor {
    */
   incarnation: string;
   /**
-   * The hour when the server last returned this cursor as the newest cursor, counted since 1970. If that hour is too
-   * long ago, events after the cursor may have been deleted.
+   * The hour when the server last returned this cursor as the newest cursor, as a number of hours since 1970. If that
+   * hour is too long ago, events after the cursor may have been deleted.
    */
   hour: number;
 }

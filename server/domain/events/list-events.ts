@@ -9,10 +9,10 @@ import { decodeEventCursor, type EventCursor, encodeEventCursor, hourOf, incarna
 import { presentEvent, recordedEventOf } from './recorded-event.ts';
 
 /*
- * A transaction can record its event first and commit last. A client that remembers the newest event could therefore
- * miss an event that is committed later. To prevent this, an event gets its position in the list only after its commit.
- * The first request for new events assigns positions to all committed events of the board (see the database function
- * place_events).
+ * The transaction that records its event first can commit last. A client that remembers the newest event could
+ * therefore miss an event that is committed later. To prevent this, an event gets its position in the list only after
+ * its commit. The first request for new events assigns positions to all committed events of the board (see the database
+ * function place_events).
  */
 
 export interface EventFilter {

@@ -17,8 +17,8 @@ export function recordedEventOf(e: ExpressionBuilder<Tables & { e: Tables['event
 }
 
 /**
- * The SQL for the data of an event with the SQL alias `e`. If the previous version recorded the event, the data is only
- * in the column `body`.
+ * The SQL for the data of an event with the SQL alias `e`. If the previous version of the server recorded the event,
+ * the data is only in the column `body`.
  */
 const dataOfEvent = "coalesce(e.data, (e.body -> 'data')::jsonb)";
 
@@ -80,7 +80,7 @@ interface CommentInEvent {
  * no board.
  */
 export function presentEvent({ type, occurred_at, data, body }: RecordedEvent, config: LinkSettings): EventBody {
-  // An event from the previous version has a body but no data.
+  // An event from the previous version of the server has a body but no data.
   if (data === null) return body as EventBody;
   const { idea, target, comment, reply, ...others } = data as EventData;
   // Reads the board only for an idea, because a test event has neither.
@@ -98,7 +98,10 @@ export function presentEvent({ type, occurred_at, data, body }: RecordedEvent, c
   } as EventBody;
 }
 
-/** Adds the time of the last change to a new comment, because the previous version did not record it. */
+/**
+ * Adds the time of the last change to a new comment, because the previous version of the server did not record this
+ * time.
+ */
 function withUpdatedAt(comment: CommentInEvent) {
   return comment.author ? { updated_at: comment.created_at, ...comment } : comment;
 }

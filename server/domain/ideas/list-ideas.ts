@@ -26,7 +26,7 @@ export interface IdeaFilter {
   updatedSince?: Date | undefined;
   sort: IdeaSort;
   isPending: boolean;
-  /** The maximum number of characters of each body. */
+  /** The maximum number of characters of each idea's body. Longer bodies are cut off. */
   maxBodyLength?: number | undefined;
 }
 

@@ -20,7 +20,7 @@ interface PlaceInList {
 
 const options = { isPrepared: false };
 
-/** The name of the sort order of these lists in cursors. */
+/** The name that cursors contain for the sort order of a person's lists of submitted, voted and followed ideas. */
 export const ownSort = 'own';
 
 /**
@@ -69,7 +69,10 @@ const selectVoted = query(
   options,
 );
 
-/** The columns that all three lists have. `at` is the time when the person submitted, voted on or followed the idea. */
+/**
+ * The columns that the lists of submitted, voted and followed ideas have in common. `at` is the time when the person
+ * submitted, voted on or followed the idea.
+ */
 export type OwnIdea = RowOf<typeof selectFollowed>;
 
 const selectFollowed = query(

@@ -10,7 +10,7 @@ export type LockedIdea = RowOf<typeof selectIdeasLocked>;
 
 /**
  * Locks ideas in the order of their ids, so that two operations on the same ideas never deadlock. Also takes a shared
- * lock on the board: a freeze waits for writes in progress, and later writes see the freeze.
+ * lock on the board. So a freeze of the board waits for writes in progress, and later writes see the freeze.
  */
 const selectIdeasLocked = query(
   'lock_ideas',

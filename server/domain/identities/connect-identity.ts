@@ -7,15 +7,18 @@ import { findIdentity, insertIdentity, type OneIdentity } from './find-identity.
 import { joinWithIdentity, mayJoinWithIdentity } from './join-with-identity.ts';
 import { hasOwnAddress } from './own-address.ts';
 
-/** A new external identity whose e-mail address belongs to an existing user. */
+/**
+ * An external identity (a person at an identity provider or in the embedding application) that is not connected yet.
+ * Its e-mail address belongs to the user `userId`.
+ */
 export interface Connection extends OneIdentity {
   userId: number;
 }
 
 /**
- * Connects an external identity to an existing user, who has confirmed the connection in an ordinary session. After
- * that, a sign-in with the identity signs in this user, in the account of the identity. The user becomes a member if
- * the account lets the user join.
+ * Connects an external identity (a person at a provider) to an existing user. The user has confirmed this while signed
+ * in without a provider. After that, a sign-in with the identity signs in this user, in the account of the identity.
+ * The user becomes a member if the account lets the user join.
  */
 export async function connectIdentity(
   admin: Administration,
@@ -38,8 +41,9 @@ export async function connectIdentity(
 }
 
 /**
- * Removes an external identity of a user, and ends the sessions that began with the identity. If the user has no e-mail
- * address of their own, the call fails, because the identity is the user's only way to sign in.
+ * Removes an external identity (a person at a provider) of a user, and ends the sessions that began with the identity.
+ * If the user has no e-mail address of their own, the call fails, because the identity is the user's only way to sign
+ * in.
  */
 export async function disconnectIdentity(
   admin: Administration,

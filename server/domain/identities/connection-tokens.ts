@@ -2,8 +2,9 @@ import { buildSecretBox } from '../secret-box.ts';
 import type { Connection } from './connect-identity.ts';
 
 /**
- * The tokens in links that connect an external identity to a user. A token contains the identity and the user. Only
- * this user can use the token, in an ordinary session. The database does not store the token.
+ * The tokens in links that connect an external identity (a person at a provider) to a user. A token contains the
+ * identity and the user. Only this user can use the token, and must be signed in without a provider. The database does
+ * not store the token.
  */
 export interface ConnectionTokens {
   make(connection: Connection, expiresAt: Date): string;

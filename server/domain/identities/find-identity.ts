@@ -4,7 +4,10 @@ import { t } from '../../text/catalogue.ts';
 import { type Administration, explainViolations } from '../administration.ts';
 import { isBlocked } from '../members/authority.ts';
 
-/** The fields that identify an external identity. */
+/**
+ * The fields that identify an external identity: a person at an identity provider, or in the application that embeds
+ * the boards.
+ */
 export interface OneIdentity {
   accountId: number;
   /** The provider of the identity. Null if the identity comes from the application that embeds the account's boards. */
@@ -27,11 +30,13 @@ const selectIdentity = query('select_identity', (db, $: Arguments<OneIdentity>) 
     ])
     .where('i.account_id', '=', $.accountId)
     .where('i.subject', '=', $.subject)
-    // This expression is the same as in the unique index of the table, so that PostgreSQL uses the index.
+    // `coalesce` is used here exactly as in the unique index of the table, so that PostgreSQL uses the index.
     .where(i => i(i.fn.coalesce('i.provider_id', i.lit(0)), '=', i.fn.coalesce($.providerId, i.lit(0)))),
 );
 
-/** An external identity, and whether its user is a member of the account or is blocked there. */
+/**
+ * An external identity (a person at a provider), and whether its user is a member of the account or is blocked there.
+ */
 export type KnownIdentity = RowOf<typeof selectIdentity>;
 
 export async function findIdentity(
@@ -42,7 +47,7 @@ export async function findIdentity(
   return known;
 }
 
-/** Stores a new external identity, and returns its id. The caller has locked the account. */
+/** Stores a new external identity (a person at a provider), and returns its id. The caller has locked the account. */
 export async function insertIdentity(
   admin: Administration,
   { accountId, providerId, subject }: OneIdentity,

@@ -13,7 +13,10 @@ interface Newcomer {
   isAdmitted: boolean;
 }
 
-/** Whether a person with an external identity of the account may become a member. The caller has locked the account. */
+/**
+ * Whether a person who signs in through an identity provider of the account may become a member. The caller has locked
+ * the account.
+ */
 export async function mayJoinWithIdentity(
   admin: Administration,
   { accountId, address, isAdmitted }: Newcomer,
@@ -23,7 +26,10 @@ export async function mayJoinWithIdentity(
   return isAdmitted || (address !== null && admits(account, address));
 }
 
-/** Makes the user of an external identity a member. The role is always `member`. The caller has locked the account. */
+/**
+ * Makes a user who signed in through an identity provider of the account a member. The role is always `member`. The
+ * caller has locked the account.
+ */
 export async function joinWithIdentity(admin: Administration, member: UserInAccount): Promise<void> {
   await insertMember(admin, member, 'member');
   admin.audit.record('member.joined', { account_id: member.accountId, user_id: member.userId });

@@ -3,12 +3,12 @@ import { type Arguments, query, type RowOf } from '../../database/query.ts';
 import { isBlocked } from '../members/authority.ts';
 
 /**
- * An external identity of a user. `provider` is null if the identity comes from the application that embeds the
- * account's boards.
+ * An external identity of a user: a person at a provider, or in the application that embeds the account's boards.
+ * `provider` is null for a person in that application.
  */
 export type OwnIdentity = RowOf<typeof selectOwn>;
 
-/** Searches all accounts, because a user may have external identities of several accounts. */
+/** Searches all accounts, because a user may sign in through the identity providers of several accounts. */
 const selectOwn = query('select_own_identities', (db, $: Arguments<{ userId: number }>) =>
   db
     .selectFrom('identities as i')

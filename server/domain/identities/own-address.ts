@@ -5,8 +5,9 @@ import { type Expression, expressionBuilder } from 'kysely';
 const ending = '@identity.invalid';
 
 /**
- * Makes an internal e-mail address for a user who can sign in only with an external identity. The user does not get the
- * address that the provider reports. This address may belong to another user, and only one account trusts the provider.
+ * Makes an internal e-mail address for a user who can sign in only through an identity provider. The user does not get
+ * the address that the provider reports. The reported address may belong to another user, and only one account trusts
+ * the provider.
  */
 export function makeReplacementAddress(): string {
   return randomUUID() + ending;
@@ -14,7 +15,7 @@ export function makeReplacementAddress(): string {
 
 /**
  * Whether a user has an e-mail address of their own, and not only an internal replacement address. A user with a
- * replacement address can sign in only with an external identity.
+ * replacement address can sign in only through an identity provider or the application that embeds the boards.
  */
 export function hasOwnAddress({ email }: { email: string }): boolean {
   return !email.endsWith(ending);

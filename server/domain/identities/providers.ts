@@ -26,7 +26,7 @@ export interface ProviderFields {
   admitsEverybody: boolean;
 }
 
-/** Adds a provider to an account. The caller has checked that the provider answers. */
+/** Adds an OpenID Connect provider to an account. The caller has checked that the provider answers. */
 export async function createProvider(
   admin: Administration,
   secretBox: SecretBox,
@@ -74,8 +74,8 @@ export async function updateProvider(
 }
 
 /**
- * Deletes a provider with its external identities, and ends the sessions that began with these identities. The users
- * and their ideas are kept.
+ * Deletes an OpenID Connect provider and the identities of the people who signed in with it. Also ends the sessions
+ * that these people began with the provider. The users and their ideas are kept.
  */
 export async function deleteProvider(admin: Administration, provider: IdentityProvider): Promise<void> {
   const { accountId, id: providerId } = provider;
@@ -92,7 +92,10 @@ export async function requireProvider(admin: Administration, accountId: number, 
   return provider;
 }
 
-/** Lists the providers of an account, the oldest first, each with the number of its external identities. */
+/**
+ * Lists the OpenID Connect providers of an account, the oldest first. Each has the number of its external identities
+ * (people who can sign in with it).
+ */
 export function listProviders({ db }: Administration, accountId: number) {
   return db
     .selectFrom('identity_providers as p')
@@ -114,7 +117,7 @@ export function listProviders({ db }: Administration, accountId: number) {
 
 export type ProviderListing = Awaited<ReturnType<typeof listProviders>>[number];
 
-/** A provider with the data that a sign-in needs. */
+/** An OpenID Connect provider with the data that a sign-in needs. */
 export type SignInProvider = RowOf<typeof selectByKey>;
 
 const selectByKey = query('select_identity_provider', (db, $: Arguments<{ key: string }>) =>
@@ -127,7 +130,7 @@ const selectByKey = query('select_identity_provider', (db, $: Arguments<{ key: s
     .where('a.erasure_began_at', 'is', null),
 );
 
-/** Finds a provider by the key in the URL of a sign-in. */
+/** Finds an OpenID Connect provider by the key in the URL of a sign-in. */
 export async function findProvider(db: Queryable, key: string): Promise<SignInProvider | undefined> {
   const [provider] = await db.query(selectByKey, { key });
   return provider;
@@ -147,8 +150,8 @@ const selectDescription = query(
 );
 
 /**
- * Returns the names of the account and of the provider of a new external identity. Returns undefined if the account or
- * the provider was deleted.
+ * Returns the names of the account and of the provider of an external identity (a person at a provider) that is not
+ * connected yet. Returns undefined if the account or the provider was deleted.
  */
 export async function describeConnection(db: Queryable, identity: { accountId: number; providerId: number | null }) {
   const { accountId, providerId } = identity;

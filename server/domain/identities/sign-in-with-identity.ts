@@ -17,13 +17,14 @@ export interface AssertedIdentity extends OneIdentity {
   /** The verified e-mail address. Null if the provider has reported none. */
   address: string | null;
   isAddressVerified: boolean;
-  /** The name of a new user. */
+  /** The name that the person gets as a new user. */
   name: string;
   /** Whether the person may join the account even if the account's own setting does not allow it. */
   isAdmitted: boolean;
 }
 
 /**
+ * Why the server refuses to sign a person in:
  * - unverified_address: the provider has not verified the address of a new person.
  * - may_not_join: the person is not a member, and the account does not let them join.
  * - blocked: the user is blocked or is being erased.
@@ -31,9 +32,12 @@ export interface AssertedIdentity extends OneIdentity {
 export type IdentityRefusal = 'unverified_address' | 'may_not_join' | 'blocked';
 
 /**
- * - A started session, or a challenge for a user with a second factor. The session reaches only the account.
- * - mustConfirm: an existing user has the address, so nobody is signed in. The identity can sign in as this user only
- *   after the user has connected the identity in an ordinary session (see connectIdentity).
+ * The result of a sign-in through an identity provider:
+ * - A started session, or a challenge for a user with a second factor. The session reaches only the account of the
+ *   identity.
+ * - mustConfirm: an existing user has the address, so nobody is signed in. This user must first sign in without a
+ *   provider and connect the identity (see connectIdentity).
+ * - refused: the server refuses to sign the person in.
  */
 export type IdentitySignIn =
   | ({ userId: number; identityId: number } & StartedSession)
@@ -50,10 +54,12 @@ const updateIdentity = query(
 );
 
 /**
- * Signs a person in with an external identity of an account. The caller has checked the provider's answer. The session
- * reaches only this account, because other accounts do not trust the provider. For a new person, the server creates a
- * user who can sign in only with this identity. A person who is not a member becomes a member if the account lets them
- * join.
+ * Signs a person in with an external identity of an account: a person at one of its providers, or in the application
+ * that embeds its boards. The caller has checked the provider's answer. The session reaches only this account, because
+ * other accounts do not trust the provider.
+ *
+ * For a new person, the server creates a user who can sign in only with this identity. A person who is not a member
+ * becomes a member if the account lets them join.
  *
  * Call this function in a transaction. If several calls for the same new person run at the same time, only the first
  * creates the user. The other calls wait for the lock of the account, and then sign in the same user.
@@ -87,8 +93,8 @@ export async function signInWithIdentity(
 }
 
 /**
- * Creates the user and the external identity of a new person. Creates nothing if the person may not join, or if an
- * existing user has the e-mail address.
+ * Creates a user for a new person, and the external identity that connects this user to the person at the provider.
+ * Creates nothing if the person may not join, or if an existing user has the e-mail address.
  */
 async function welcome(
   server: Administration,

@@ -8,12 +8,14 @@ import { type Administration, AdministrationError } from '../administration.ts';
 import { activeMemberships, lockMembers, mayManageIn } from '../members/authority.ts';
 
 /**
- * The condition that an invitation of an account is open. The SQL alias of the invitation is `i`. The invitation has
- * not expired, and the e-mail address has a canonical form. The account is not being erased. The inviter still has the
- * right to give the invitation's role. No user who is blocked in the account has the address.
- *
- * Every query that finds invitations checks this condition. So when a user is blocked or removed, no invitation has to
- * change.
+ * The condition that an invitation of an account is open. The SQL alias of the invitation is `i`. An invitation is open
+ * if all of this is true:
+ * - The invitation has not expired, and its e-mail address has a canonical form.
+ * - The account is not being erased.
+ * - The inviter still has the right to give the invitation's role.
+ * - No user who is blocked in the account has the address.
+ * Every query that finds invitations checks this condition. So when a user is blocked or removed, the user's
+ * invitations need no change.
  */
 export function isOpenInvitation(
   i: ExpressionBuilder<Tables & { i: Tables['invitations'] }, 'i'>,
@@ -78,7 +80,7 @@ export function requireInvitation(
     .executeTakeFirstOrThrow(() => new AdministrationError('not_found', t('refusals.invitation.unknown')));
 }
 
-/** Revokes an invitation. The acting user needs a role that also allows the user to send such an invitation. */
+/** Revokes an invitation. The acting user must have the right to give the role of the invitation. */
 export async function revokeInvitation(admin: Administration, accountId: number, invitationId: number): Promise<void> {
   const authority = await lockMembers(admin, accountId);
   const { email, role } = await requireInvitation(admin, accountId, invitationId);

@@ -12,8 +12,8 @@ export interface PersonInAccount {
 }
 
 /**
- * Selects the boards of an account for one of its members who is not blocked. Also selects the id of the member's
- * voter, which is null until the member votes for the first time.
+ * Selects the boards of an account for one of its members who is not blocked. Also selects the id of the voter row that
+ * the member's votes refer to. This id is null until the member votes for the first time.
  */
 export function boardsOfMember(db: Kysely<Tables>, accountId: Expression<number>, userId: Expression<number>) {
   return db

@@ -8,6 +8,7 @@ import { isBlocked, type UserInAccount } from './authority.ts';
 import { insertMember } from './change-members.ts';
 
 /**
+ * Whether a user is a member of an account or can become one:
  * - member: the user is a member already.
  * - may_join: the user can join, because the account lets people with the user's confirmed e-mail address join.
  * - must_confirm: the user can join after the user has confirmed the e-mail address.

@@ -24,7 +24,7 @@ function membersOf(db: Kysely<Tables>, accountId: number) {
 }
 
 export interface MemberFilter {
-  /** The first characters of the name or of the e-mail address. Upper and lower case do not matter. */
+  /** Lists only members whose name or e-mail address begins with this text. Upper and lower case do not matter. */
   beginning?: string | undefined;
   role?: Role | undefined;
   isBlocked?: boolean | undefined;

@@ -25,9 +25,9 @@ const maxNameLength = 100;
 
 /**
  * Finds the members that a text mentions as `@Name`, ignoring case. Names may contain spaces, so the longest name that
- * matches the text counts. The text mentions all members with this name, if they are at most maxNamesakes. The search
- * includes the names of blocked members. Otherwise the text could mention a member whose name is the beginning of a
- * blocked member's name.
+ * matches the text counts. The text mentions all members with this name, unless there are more than maxNamesakes. The
+ * search includes the names of blocked members. Otherwise the text could mention a member whose name is the beginning
+ * of a blocked member's name.
  */
 export async function findMentions(db: Queryable, accountId: number, text: string): Promise<Mention[]> {
   const places = placesOf(text);

@@ -4,8 +4,8 @@ import type { ReadOperation, WriteOperation } from '../operation.ts';
 import { findMentions } from './find-mentions.ts';
 
 /**
- * Identifies a text of an idea. If `commentId` is null, the text is the idea's body. Otherwise it is the body of this
- * comment.
+ * Identifies the body of an idea or of a comment. If `commentId` is null, this is the idea's body. Otherwise it is the
+ * body of the comment with this id.
  */
 interface TextOfIdea {
   ideaId: number;

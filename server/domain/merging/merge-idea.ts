@@ -160,8 +160,8 @@ async function lockChain(op: WriteOperation, ideaId: number): Promise<number | n
 
 /**
  * Makes the transaction start again with the longer chain of merge targets. Locking the missing ideas now would break
- * the order of locks and could cause a deadlock. PostgreSQL would then cancel one of the transactions, for example a
- * vote.
+ * the order of locks and could cause a deadlock. PostgreSQL would then cancel one of the transactions, for example the
+ * transaction of a vote.
  */
 class ChainGrewError extends Error {
   override readonly name = 'ChainGrewError';

@@ -46,7 +46,7 @@ export interface NotificationSubject {
 }
 
 /**
- * The parts of message keys that name the texts of a notification, for example `mails.notification.mentioned.subject`.
+ * The part of a message key that names the kind of text, such as `mentioned` in `mails.notification.mentioned.subject`.
  */
 type TextKind =
   | 'status_changed'

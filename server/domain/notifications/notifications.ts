@@ -10,8 +10,8 @@ export type NotificationView = InferResult<ReturnType<typeof notificationsOf>>[n
 interface NotificationFilter {
   isUnreadOnly?: boolean;
   /**
-   * If true, leaves out the notifications from accounts that require a sign-in with a provider. An ordinary session
-   * does not reach these accounts.
+   * If true, leaves out the notifications from accounts that require a sign-in with a provider. A user who signed in
+   * without a provider has no access to these accounts.
    */
   isInOrdinarySession?: boolean;
   beforeId?: number | undefined;

@@ -92,7 +92,10 @@ async function answerInteraction(
   throw new AdministrationError('conflict', t('refusals.consent.answered'));
 }
 
-/** Finds a grant in any account, by the hash of the grant's id. The returned row contains the account. */
+/**
+ * Deletes a grant by the hash of its id. Searches all accounts, because the caller does not know the account. The
+ * returned row contains the account's id.
+ */
 const deleteGrant = query('delete_oauth_grant', (db, $: Arguments<{ idHash: Buffer }>) =>
   db
     .deleteFrom('oauth_records')

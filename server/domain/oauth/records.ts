@@ -184,10 +184,10 @@ export async function consumeRecord(db: Queryable, model: string, id: string, no
 }
 
 /**
- * Selects the state of a refresh token that a client redeems again. `is_in_leeway` is true if the token was redeemed a
- * moment ago and the client has not redeemed any refresh token that was issued for it. `issued_count` is the number of
- * refresh tokens that were issued for it. The query uses the index on grant_id. A grant has few records, so parent_hash
- * needs no index.
+ * Selects the state of a refresh token that a client redeems again. `is_in_leeway` is true if two things are true: the
+ * token was redeemed a moment ago, and the client has redeemed no refresh token that it got in exchange. `issued_count`
+ * is the number of refresh tokens that the client got in exchange. The query uses the index on grant_id. A grant has
+ * few records, so parent_hash needs no index.
  */
 const selectRepetition = query('judge_oauth_repetition', (db, $: Arguments<{ idHash: Buffer; redeemedAfter: Date }>) =>
   db

@@ -14,11 +14,11 @@ type RedemptionRefusal =
    */
   | 'refused'
   /**
-   * The refresh token was redeemed again too late, or after the client had redeemed a refresh token that was issued for
-   * it. Somebody may have stolen the refresh token.
+   * The client redeemed the refresh token again too late, or after it had redeemed a refresh token that it got in
+   * exchange. Somebody may have stolen the refresh token.
    */
   | 'reused'
-  /** The server has already issued maxSiblings refresh tokens for the redeemed refresh token. */
+  /** The client has already got maxSiblings refresh tokens in exchange for the redeemed refresh token. */
   | 'too_often';
 
 export class RedemptionError extends Error {
@@ -38,8 +38,9 @@ export class RedemptionError extends Error {
 const leewayMs = 60_000;
 
 /**
- * The maximum number of refresh tokens that may be issued for one refresh token. This number is several times the
- * number of parallel calls of the busiest client. Without a maximum, a client could store any number of tokens.
+ * The maximum number of refresh tokens that a client can get in exchange for one refresh token. This number is several
+ * times the number of parallel calls of the busiest client. Without a maximum, a client could store any number of
+ * tokens.
  */
 const maxSiblings = 32;
 

@@ -145,7 +145,8 @@ async function addCodes(admin: Administration, keys: SecondFactorKeys, userId: n
 }
 
 /**
- * Adds the job that mails a notice about a change. The job has only a few attempts, because a late notice is useless.
+ * Adds the job that mails a notice about a change of the user's two-factor sign-in. The job has only a few attempts,
+ * because a late notice is useless.
  */
 export async function notify(admin: Administration, userId: number, change: SecondFactorChange): Promise<void> {
   await addJob(admin, {

@@ -49,9 +49,9 @@ const otherCommon = [
 const weakEnding = /^(?:.{0,4}|\P{L}{0,6}|(?:qwerty|asdfgh|zxcvb)\p{L}*)$/su;
 
 /**
- * Whether a password is a common password, possibly repeated, with at most a weak ending. A weak ending is up to four
- * characters, up to six digits and marks, or letters that begin with a row of the keyboard. The first call loads a list
- * of common passwords. This takes 5 MB and 40 ms.
+ * Whether a password is a common password, possibly repeated, with at most a weak ending. A weak ending has up to four
+ * characters, or up to six characters that are not letters. Letters that begin like a row of the keyboard, such as
+ * `qwerty`, are also a weak ending. The first call loads a list of common passwords. This takes 5 MB and 40 ms.
  */
 async function isCommon(password: string): Promise<boolean> {
   const { dictionary } = await import('@zxcvbn-ts/language-common');

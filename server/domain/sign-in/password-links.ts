@@ -36,10 +36,9 @@ const leaveMail = query('leave_password_link_mail', (db, $: Arguments<{ email: s
 );
 
 /**
- * Queues a mail with a password link to the user with this e-mail address. For an unknown address it also adds a job,
- * so that neither the response nor its duration reveals whether the user exists.
- *
- * The worker creates the link, so no job contains a link. Returns the user's id for the audit log.
+ * Queues a mail with a password link to the user with this e-mail address. The function adds a job even for an unknown
+ * address, so that neither the response nor its duration reveals whether the user exists. The worker creates the link,
+ * so no job contains a link. Returns the user's id for the audit log.
  */
 export async function requestPasswordLink(db: Queryable, email: string): Promise<number | undefined> {
   const [row] = await db.query(leaveMail, { email: canonicalAddress(email), language: currentLanguage() });
@@ -120,7 +119,7 @@ const selectLink = query('select_password_link', (db, $: Arguments<{ tokenHash: 
     .$narrowType<{ email: string }>(),
 );
 
-/** Returns the user of a working link. The call does not use up the link. */
+/** Returns the user of a password link that is still valid. The call does not use up the link. */
 export async function readPasswordLink(
   db: Queryable,
   token: string,

@@ -1,6 +1,6 @@
 /**
- * The external identity that a person signed in with. The session reaches only the account of this identity, and ends
- * when the identity is removed.
+ * The external identity (a person at a provider) that somebody signed in with. The session reaches only the account of
+ * this identity, and ends when the identity is removed.
  */
 export interface BoundTo {
   accountId: number;
@@ -15,7 +15,8 @@ export interface ProvenUser {
   id: number;
   set_at: string | null;
   /**
-   * The external identity of the sign-in. Undefined for an ordinary session, which reaches all accounts of the user.
+   * The external identity, if the user signed in through an identity provider. Undefined for an ordinary session, which
+   * reaches all accounts of the user.
    */
   boundTo?: BoundTo | undefined;
 }

@@ -47,7 +47,7 @@ export async function redeemSignInLink(
   const admin = adminAs({ by: 'user', by_user_id: userId });
   await admin.em.nativeUpdate(User, { id: userId }, { confirmedEmail: canonicalAddress(email) });
   // startSession locks the user. Password changes and erasures take the same lock before they delete the links and end
-  // the sessions.
+  // the sessions. So no new session remains after a password change or an erasure.
   const started = await startSession(admin, { id: userId, set_at: null }, terms);
   if (!started) throw expired();
   // A user with a second factor does not join here, because the user has not entered a code yet. After the user has
@@ -58,8 +58,8 @@ export async function redeemSignInLink(
 
 /**
  * Locks the account and the user of a link, and returns the link. All changes of members take the locks in this order.
- * The function reads the link before and after it takes the locks. Before that, another transaction may have changed
- * the account, the user or the link.
+ * The function reads the link before and after it takes the locks. Between the two reads, another transaction may have
+ * changed the account, the user or the link.
  */
 async function lockLink(admin: Administration, token: string): Promise<FollowedLink> {
   const known = await readSignInLink(admin, token, admin.now);

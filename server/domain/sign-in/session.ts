@@ -143,7 +143,7 @@ export async function endAllSessions(db: Queryable, userId: number): Promise<num
   return (await db.query(deleteAll, { userId })).length;
 }
 
-/** The number of a user's newest notifications among which a page counts the unread notifications. */
+/** A page counts a user's unread notifications only among this number of the user's newest notifications. */
 export const newestNotifications = 50;
 
 type OfSession = ExpressionBuilder<Tables & { s: Tables['sessions']; u: Tables['users'] }, 's' | 'u'>;
@@ -212,8 +212,9 @@ function secretOfSession(s: OfSession) {
 }
 
 /**
- * Selects the accounts of the user that the session reaches. An account may require that its members sign in with an
- * external identity of the account. An ordinary session reaches such an account only if the user is an owner.
+ * Selects the accounts of the user that the session reaches. An account may require that its members sign in through
+ * one of its identity providers. A session that began without a provider reaches such an account only if the user is an
+ * owner.
  */
 function accountsOfUser(u: OfSession) {
   return u
@@ -250,8 +251,8 @@ function newestNotificationsOf(u: OfSession) {
 
 /**
  * `unread_count` is the number of unread notifications among the user's newest notifications. `accounts` is sorted by
- * name. `only_account_id` is null for an ordinary session. Otherwise the session began with an external identity of
- * this account, and reaches only this account.
+ * name. `only_account_id` is null for an ordinary session. Otherwise the session began with a sign-in through a
+ * provider of this account, and reaches only this account.
  */
 export type SignedInUser = Omit<RowOf<typeof selectSession>, 'is_noted'>;
 

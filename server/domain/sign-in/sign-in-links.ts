@@ -167,10 +167,10 @@ export interface FollowedLink {
 }
 
 /**
- * Reads a working link. The call does not use up the link. A link stops working if its user gets another address or may
- * no longer sign in. A link to sign up also stops working if its account no longer lets the address join.
- *
- * The result may reveal whether a user has the address, because only the owner of the address gets the link.
+ * Reads a link from a mail if the link is still valid. The call does not use up the link. A link stops working if its
+ * user gets another address or may no longer sign in. A link to sign up also stops working if its account no longer
+ * lets the address join. The result may reveal whether a user has the address, because only the owner of the address
+ * gets the link.
  */
 export async function readSignInLink(db: Queryable, token: string, now: Date): Promise<FollowedLink | undefined> {
   const hash = hashOfSecret(token);

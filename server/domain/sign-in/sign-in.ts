@@ -50,7 +50,10 @@ export async function signIn(
   return { userId: user.id, ...started };
 }
 
-/** Replaces the hash of an unchanged password. updated_at stays the same, because the password has not changed. */
+/**
+ * Replaces the hash of a password that was hashed with outdated cost settings. updated_at stays the same, because the
+ * password has not changed.
+ */
 const updateCredential = query(
   'update_credential_costs',
   (db, $: Arguments<{ userId: number; credential: string; replacement: string }>) =>

@@ -19,7 +19,7 @@ export function passedNoticeDays(expiresAt: Date | null | undefined, now: Date):
   return noticeDays.findLast(days => leftMs <= days * dayMs) ?? null;
 }
 
-/** The maximum number of notices of one run of the job. The next run sends the remaining notices. */
+/** The maximum number of notices that one run of the job adds. The next run adds the remaining notices. */
 const batchSize = 1_000;
 
 const [firstDays, lastDays] = noticeDays;
@@ -115,9 +115,9 @@ const selectNotice = query('select_token_expiry_notice', (db, $: Arguments<Expir
 );
 
 /**
- * Reads the content of a notice. Returns undefined if nobody needs the notice any more. This is the case if the token
- * was revoked or has another expiry now, or if its issuer gets no mail. It is also the case if the issuer is no longer
- * an owner or admin, because only owners and admins can rotate the token.
+ * Reads the content of a notice about the expiry of a token. Returns undefined if nobody needs the notice any more.
+ * This is the case if the token was revoked or has another expiry now, or if its issuer gets no mail. It is also the
+ * case if the issuer is no longer an owner or admin, because only owners and admins can rotate the token.
  */
 export async function readExpiryNotice(
   db: Queryable,

@@ -64,8 +64,8 @@ export function listTokens(admin: Administration, accountId: number) {
 }
 
 /**
- * Lists active tokens first, and then expired and revoked tokens. Among the active tokens, the newest comes first, and
- * likewise among the others.
+ * Lists active tokens first, and then expired and revoked tokens. In each of these two groups, the newest token comes
+ * first.
  */
 export async function listTokenPage(
   admin: Administration,

@@ -12,13 +12,17 @@ export const maxOverlapHours = 24 * 7;
 const hourMs = 3_600_000;
 
 /**
- * How a rotation treats the secrets of the token. With `overlapHours`, the current secret becomes the old secret, and
- * stays valid for this number of hours. While an old secret is valid, only a rotation with `replacesNewest` is
- * possible. It replaces the newest secret and keeps the old one. So programs do not lose the secret that they still
- * use, and a token has at most two valid secrets.
+ * How a rotation treats the secrets of the token:
+ * - With `overlapHours`, the current secret becomes the old secret, and stays valid for this number of hours.
+ * - With `replacesNewest`, the rotation replaces the newest secret and keeps the old one.
+ * While an old secret is valid, only a rotation with `replacesNewest` is possible. So programs do not lose the secret
+ * that they still use, and a token has at most two valid secrets.
  */
 export type Rotation = ({ overlapHours: number } | { replacesNewest: true }) & {
-  /** The new expiry, or null for none. The default is the expiry of the token. */
+  /**
+   * The token's new time of expiry, or null if the token shall not expire. By default, the token keeps its present
+   * expiry.
+   */
   expiresAt?: Date | null | undefined;
 };
 

@@ -8,7 +8,7 @@ import { dayMs, usageDays } from './record-usage.ts';
  * docs/openapi-diff.md describes the format.
  */
 export interface Usage {
-  /** The start of the period. The result may lack uses before this time. */
+  /** The start of the period that the result covers. Uses before this time may be missing from the result. */
   from: string;
   to: string;
   /** Whether `uses` contains all uses of the period. If false, `uses` contains only the latest uses. */

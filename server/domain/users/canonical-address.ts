@@ -17,8 +17,8 @@ export const maxAddressLength = 254;
 export function canonicalAddress(text: string): string {
   const trimmed = text.trim().toWellFormed().replaceAll('\0', '\ufffd');
   if (trimmed.length > maxAddressLength) return trimmed;
-  // The second conversion to NFKC is necessary. Lower case can change a letter in such a way that NFKC combines the
-  // letter with the mark after it.
+  // The second conversion to NFKC is necessary. After the change to lower case, a letter and the combining mark after
+  // it may form a pair that NFKC writes as one character.
   const plain = lowerAscii(trimmed.normalize('NFKC')).normalize('NFKC');
   const { local, domain } = splitAddress(plain);
   return `${local}${(domainInAscii(domain) ?? domain).replace(/\.+$/, '')}`;

@@ -72,7 +72,9 @@ export function addressUrl({ BASE_URL }: Pick<Config, 'BASE_URL'>, token: string
 /** A confirmation link works for this number of hours, because people open some mailboxes only once a day. */
 export const addressLinkHours = 24;
 
-/** The maximum number of attempts to send the mail. The number is small, because a late mail is useless. */
+/**
+ * The maximum number of attempts to send the confirmation mail. The number is small, because a late mail is useless.
+ */
 const maxAttempts = 5;
 
 /**

@@ -24,8 +24,9 @@ export async function createUser(admin: Administration, input: { email: string; 
 }
 
 /**
- * Creates a user who can sign in only with an external identity of an account. The user gets no sign-in address,
- * because the e-mail address that a provider reports may belong to somebody else.
+ * Creates a user who can sign in only through an identity provider of an account, or through the application that
+ * embeds its boards. The user gets no sign-in address, because the e-mail address that a provider reports may belong to
+ * somebody else.
  */
 export async function createIdentityUser(
   admin: Administration,

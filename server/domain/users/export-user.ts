@@ -29,12 +29,12 @@ const batchSize = 200;
 type Db = Kysely<Tables>;
 
 interface Section {
-  /** The tables that the section reads. */
+  /** The database tables that this part of the export reads. */
   tables: readonly (keyof Tables)[];
   read(db: Db, userId: number): AsyncIterable<object[]>;
 }
 
-/** The lists of the document. The key of each list is its name in the document. */
+/** The lists of the exported document. The key of each list is its name in the document. */
 export const exportSections: Readonly<Record<string, Section>> = {
   sign_in_methods: {
     tables: ['sign_in_methods'],
@@ -212,7 +212,7 @@ export const notExported: Partial<Record<keyof Tables, string>> = {
   webhook_endpoints: 'A webhook belongs to the account, also if a token of the person created it.',
 };
 
-/** Reads the votes of the person and of the person's tokens, one voter after the other. */
+/** Reads the person's own votes, and the votes of the tokens that the person issued. */
 async function* readVotes(db: Db, userId: number): AsyncIterable<object[]> {
   const ownVoters = db
     .selectFrom('voters')
@@ -243,7 +243,7 @@ async function* readVotes(db: Db, userId: number): AsyncIterable<object[]> {
 
 type Query<Row> = SelectQueryBuilder<Tables, keyof Tables, Row>;
 
-/** Reads a list that is short for every person. */
+/** Reads a whole list with one statement. Use this function only for a list that is short for every person. */
 function once(select: (db: Db, userId: number) => { execute(): Promise<object[]> }): Section['read'] {
   return async function* (db, userId) {
     yield await select(db, userId).execute();

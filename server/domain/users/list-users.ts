@@ -83,8 +83,8 @@ function summariesOf(db: Kysely<Tables>) {
 
 /**
  * Lists a page of all users, newest first. If `search` is given, lists only the users with this e-mail address in any
- * spelling, and the users whose name or address begins with `search`. If `before` is given, lists only users with
- * smaller ids.
+ * spelling, and the users whose name or address begins with `search`. If `before` is given, lists only users whose ids
+ * are smaller than `before`.
  */
 export async function listUserPage(
   { db }: Administration,

@@ -30,7 +30,10 @@ const selectPeople = query('select_people', (db, $: Arguments<{ accountId: numbe
     }),
 );
 
-/** Reads users by id. Leaves out the placeholder user, and users who are unknown in the account. */
+/**
+ * Reads users by id. Leaves out users who are unknown in the account, and the placeholder user, who is the author of
+ * erased users' texts.
+ */
 export async function readPeople(
   db: Queryable,
   accountId: number,

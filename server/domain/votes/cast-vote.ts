@@ -55,7 +55,7 @@ export async function castVote(op: Operation, ideaId: number, value: VoteValue):
   return { score: up_count - down_count, my_vote: value, up_count, down_count };
 }
 
-/** Selects the voter of a person. Creates the voter if the person votes for the first time. */
+/** Selects the voter row that a person's votes belong to. Creates this row if the person votes for the first time. */
 const upsertVoter = query('upsert_voter', (db, $: Arguments<PersonInAccount>) =>
   db
     .insertInto('voters')
@@ -79,7 +79,10 @@ export async function castOwnVote(op: Operation, ideaId: number, value: VoteValu
   return tally;
 }
 
-/** Returns the operation with the person's voter. Creates the voter if the person has not voted yet. */
+/**
+ * Returns the operation with the id of the voter row that the person's votes belong to. Creates this row if the person
+ * has not voted yet.
+ */
 async function ownVoterOf(op: Operation): Promise<Operation> {
   if (op.actor.voterId !== noVoter) return op;
   const [voter] = await op.query(upsertVoter, op.actor);

@@ -62,14 +62,14 @@ export async function keepNetwork(op: Operation, ideaId: number, value: VoteValu
 }
 
 /**
- * The number of newest votes of an idea among which the server looks for shared networks. The limit keeps the search
+ * The server looks for shared networks only among this number of an idea's newest votes. The limit keeps the search
  * fast.
  */
 const maxVotes = 2_000;
 const maxNetworks = 5;
 const maxPeople = 20;
 
-/** The votes of different people on an idea that came from one network. */
+/** Votes of different people on one idea that were cast from the same network. */
 export type SharedNetwork = RowOf<typeof selectSharedNetworks>;
 
 const selectSharedNetworks = query(

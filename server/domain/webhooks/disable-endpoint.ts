@@ -25,7 +25,8 @@ const disable = query('disable_webhook_endpoint', (db, $: Arguments<AccountEndpo
 );
 
 /**
- * Disables an endpoint and marks its pending deliveries as dead. Returns false if the endpoint was already disabled.
+ * Disables an endpoint and marks its pending deliveries as dead, so that the server does not send them. Returns false
+ * if the endpoint was already disabled.
  */
 export async function stopEndpoint(db: Queryable, endpoint: AccountEndpoint, reason: string): Promise<boolean> {
   const { accountId, endpointId } = endpoint;

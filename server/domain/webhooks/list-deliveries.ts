@@ -54,8 +54,8 @@ export type DeliveryDetails = Awaited<ReturnType<typeof readDelivery>>['delivery
 export type AttemptDetails = Awaited<ReturnType<typeof readDelivery>>['attempts']['rows'][number];
 
 /**
- * Reads a delivery with a page of its attempts, the newest first. If `before` is given, the page has only attempts with
- * smaller ids. Redeliveries can lead to many attempts.
+ * Reads a delivery with a page of its attempts, the newest first. If `before` is given, the page has only attempts
+ * whose ids are smaller than `before`. Redeliveries can lead to many attempts.
  */
 export async function readDelivery(
   admin: Administration,
@@ -114,8 +114,8 @@ interface Log {
 }
 
 /**
- * Lists a page of an endpoint's deliveries, newest first. If `before` is given, the page has only deliveries with
- * smaller ids. With the state `delivered`, a page may be empty although another page follows.
+ * Lists a page of an endpoint's deliveries, newest first. If `before` is given, the page has only deliveries whose ids
+ * are smaller than `before`. With the state `delivered`, a page may be empty although another page follows.
  */
 export async function listDeliveryPage(
   reading: Reading,
@@ -196,7 +196,7 @@ function findNewest(
       .orderBy('pending.id', 'desc')
       .limit(limit);
   }
-  // Most deliveries have the state delivered, so reading from the newest delivery soon fills the page.
+  // Most deliveries have the state `delivered`, so a query that starts with the newest delivery soon fills the page.
   return log.db
     .selectFrom(inOrderOfIndex(log).select('d.state').limit(mostLookedAt).as('walked'))
     .select('walked.id')

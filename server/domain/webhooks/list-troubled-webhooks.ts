@@ -8,11 +8,11 @@ import { stateOfEndpoint } from './list-webhooks.ts';
 
 /**
  * Lists webhooks with problems, for the operators of the server. These are failing webhooks, disabled webhooks, and
- * webhooks with dead deliveries. By default, the queries search all accounts. The queries read no secrets, bodies or
- * responses.
+ * webhooks with dead deliveries, which the server no longer sends. By default, the queries search all accounts. The
+ * queries read no secrets, bodies or responses.
  */
 
-/** `dead`: the webhook has dead deliveries. The webhook itself can be enabled. */
+/** `dead`: the webhook has dead deliveries, which the server no longer sends. The webhook itself can be enabled. */
 export const troubles = ['failing', 'disabled', 'dead'] as const;
 export type WebhookTrouble = (typeof troubles)[number];
 
@@ -81,8 +81,8 @@ function findInState(
 }
 
 /**
- * Finds the webhooks with dead deliveries. Each step of the recursion jumps to the next webhook in the index of dead
- * deliveries, because one webhook may have very many dead deliveries.
+ * Finds the webhooks with dead deliveries, which the server no longer sends. Each step of the recursion jumps to the
+ * next webhook in the index of dead deliveries, because one webhook may have very many of them.
  */
 function findWithDeadDeliveries(
   db: Db,

@@ -68,7 +68,7 @@ export function listWebhooks(admin: Reading, accountId: number) {
 interface WebhookPage {
   /** Lists only endpoints of this board. Undefined to list all endpoints of the account. */
   boardId?: number;
-  /** Lists only endpoints with smaller ids. */
+  /** Lists only endpoints whose ids are smaller than this id. */
   before?: number | undefined;
   offset?: number;
   limit: number;

@@ -36,8 +36,8 @@ export async function redeliver(
 }
 
 /**
- * Redelivers dead deliveries that were created at or after the given time. Starts with the oldest and redelivers at
- * most atMost. Returns the number of redelivered deliveries.
+ * Redelivers dead deliveries (failed for good) that were created at or after the given time. Starts with the oldest and
+ * redelivers at most atMost. Returns the number of redelivered deliveries.
  */
 export async function redeliverDeadSince(
   admin: Administration,

@@ -16,7 +16,10 @@ import { t } from '../../text/catalogue.ts';
 import { shortLine } from '../../text/plain-text.ts';
 import { type OperatorRoute, type OperatorVisit, operate } from '../shell/change.ts';
 
-/** The first page of the operator's panel. It shows the state of the installation. */
+/**
+ * The first page of the operator's panel. It shows the readiness checks, the migrations, the versions and the job
+ * queue.
+ */
 export const statusRoute: OperatorRoute = { path: '/operator', show: showStatus };
 
 async function showStatus(visit: OperatorVisit) {
@@ -87,7 +90,8 @@ function presentQueue(tasks: TaskQueue[]) {
   const total = tasks.reduce((sum, { queued }) => sum + queued, 0);
   return {
     tasks: tasks.map(task => ({ ...task, oldestDue: showStored(task.oldest_due_at) })),
-    // The number of jobs that the server has read, if it may not have read all jobs. The counts may then be too low.
+    // The number of jobs that the server has read, but only if it stopped at mostJobsRead. There may then be more jobs,
+    // and the counts may be too low.
     mostJobs: total < mostJobsRead ? undefined : mostJobsRead,
     failingJobs: tasks.flatMap(({ task, failing_jobs }) =>
       failing_jobs.map(job => ({

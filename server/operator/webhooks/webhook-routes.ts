@@ -34,8 +34,8 @@ async function showWebhooks(visit: OperatorVisit) {
 }
 
 /**
- * Reads the account id and the webhook id of the previous page's last webhook, such as 12.345. Ignores an invalid
- * value.
+ * Reads the parameter `after`: the account id and the webhook id of the previous page's last webhook, separated by a
+ * dot. Ignores an invalid value.
  */
 function placeOf(visit: OperatorVisit) {
   const [, account, endpoint] = /^([1-9]\d{0,14})\.([1-9]\d{0,14})$/.exec(visit.parameter('after')) ?? [];
