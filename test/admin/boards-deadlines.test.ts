@@ -136,7 +136,7 @@ describe('the deadlines of a board', () => {
     expect(await stored()).toMatchObject({ voting_close_at: second, submissions_open_at: '2026-04-30 22:00:00+00' });
   });
 
-  test('if the deadlines form is sent with a new time zone and an unchanged deadline, the server saves nothing and shows that deadline in the new time zone', async () => {
+  test('if a person changes the time zone but not the deadline in the form, the server saves nothing and shows it in the new zone', async () => {
     await save({ voting_close_at: '2026-07-01T09:00' });
     const before = await stored();
     const other = { zone: 'America/New_York', voting_close_at: '2026-07-01T09:00', voting_open_at: '2026-06-01T10:00' };

@@ -94,7 +94,7 @@ describe('the statuses of a board', () => {
     expect(audited().filter(([, by]) => by === 'user')).toEqual([]);
   });
 
-  test('an owner cannot remove a status that ideas still have, and the page of statuses shows the numbers of published and pending ideas in the status', async () => {
+  test('an owner cannot remove a status that has ideas, and the page of statuses shows the numbers of published and pending ideas in this status', async () => {
     const remove = async (key: string): Promise<Seen> => {
       const form_token = formTokenIn((await visitor.get(pathOf('statuses'))).html);
       return visitor.post(pathOf(`statuses/${key}/remove`), { form_token });

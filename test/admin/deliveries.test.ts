@@ -139,7 +139,7 @@ describe('a webhook delivery', () => {
 });
 
 describe('the delivery log', () => {
-  test('the delivery log of a webhook lists each of 60 deliveries once on three pages, newest first, even if a new delivery arrives in the meantime', async () => {
+  test('the delivery log of a webhook lists each of 60 deliveries once on three pages, newest first, even if a new delivery arrives meanwhile', async () => {
     const made = (await insert(Array(60).fill('delivered'), { tries: 2 })).map(one => one.id).reverse();
     const first = await visitor.get(log);
     expect(Buffer.byteLength(first.html)).toBeLessThan(38_000);
@@ -203,7 +203,7 @@ describe('the delivery log', () => {
     expect(told()).toMatchObject([{ event: 'webhook.redelivered', webhook_id: id, deliveries: 2 }]);
   });
 
-  test('the number of resent deliveries and the error message for an invalid time are in German for a browser that prefers German', async () => {
+  test('the notice with the number of resent deliveries and the error message for an invalid time are in German for a browser that prefers German', async () => {
     const german = { headers: { 'accept-language': 'de' } };
     const shown = async (count: number) => (await visitor.get(`${log}?notice=redelivered&count=${count}`, german)).html;
     expect(await shown(1)).toContain('Eine Zustellung ist erneut unterwegs.');

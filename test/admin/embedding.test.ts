@@ -71,13 +71,16 @@ describe('the origins that may embed the boards of an account', () => {
     'https:',
     "https://app.example.com;script-src'none'",
     "'self'",
-  ])('the embedding settings refuse the invalid origin %j, and the form still shows this origin', async typed => {
-    await saveOrigins('https://first.example.com');
-    const { status, html } = await saveOrigins(`https://app.example.com ${typed}`);
-    expect([status, html.includes('is not an origin such as')]).toEqual([422, true]);
-    expect(plainText(html)).toContain(`https://app.example.com ${typed}</textarea>`);
-    expect(await originsOf()).toEqual(['https://first.example.com']);
-  });
+  ])(
+    'the server refuses the invalid origin %j in the embedding settings, and the form still shows this origin',
+    async typed => {
+      await saveOrigins('https://first.example.com');
+      const { status, html } = await saveOrigins(`https://app.example.com ${typed}`);
+      expect([status, html.includes('is not an origin such as')]).toEqual([422, true]);
+      expect(plainText(html)).toContain(`https://app.example.com ${typed}</textarea>`);
+      expect(await originsOf()).toEqual(['https://first.example.com']);
+    },
+  );
 
   test('an account can allow at most 20 origins to embed its boards', async () => {
     const origins = Array.from({ length: 21 }, (_, n) => `https://app${n}.example.com`);
@@ -116,7 +119,7 @@ describe('the embedding secrets of an account', () => {
     );
   });
 
-  test('on the page of a new embedding secret, the sample Node code creates a valid token, and the sample form signs a person in with this token', async () => {
+  test('the sample code for a new embedding secret creates a token, and a person can sign in with this token through the sample form', async () => {
     await saveOrigins(hostOrigin);
     const { html } = await createSecret();
     const [secret = '', code = '', page = ''] = [...html.matchAll(/<pre[^>]*>(.*?)<\/pre>/gs)].map(([, one = '']) =>
@@ -135,7 +138,7 @@ describe('the embedding secrets of an account', () => {
     expect(answer.location).toBe(`/b/${world.boardSlug}/embed?sign_in=done`);
   });
 
-  test('people can sign in with tokens that are signed with either embedding secret of an account, and the settings page shows when each secret was last used', async () => {
+  test("people can sign in with tokens that are signed with either embedding secret of an account, and the settings page shows each secret's last use", async () => {
     await saveOrigins(hostOrigin);
     const secrets = [secretIn((await createSecret()).html), secretIn((await createSecret()).html)];
     expect((await visitor.get(path)).html.match(/never used/g)).toHaveLength(2);

@@ -39,7 +39,7 @@ describe.each(ways)('the work of an owner %s', way => {
   });
   afterAll(() => person.leave());
 
-  test("after a person approves a pending idea, the account's webhook receives the event idea.created", async () => {
+  test("after a person approves a pending idea, the account's webhook receives the event `idea.created`", async () => {
     const receiver = await startReceiverForTest();
     await person.goto('/admin/webhooks');
     await person.fill('URL', receiver.url);

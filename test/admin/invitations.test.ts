@@ -308,7 +308,7 @@ describe('an invitation', () => {
     expect(await membersWith(email)).toEqual([]);
   });
 
-  test('an owner can invite a person in the role owner, and an admin can neither create, replace nor revoke such an invitation', async () => {
+  test('an owner can invite a person to become an owner, and an admin cannot create, replace or revoke such an invitation', async () => {
     const email = newAddress();
     expect((await admin.get(list)).html).not.toContain('value="owner"');
     expect((await invite(email, 'owner')).status).toBe(403);
@@ -428,7 +428,7 @@ describe('the invitation mail', () => {
     expect(await works(pathIn(mail.received[0]?.mail.text))).toBe(true);
   });
 
-  test('a person who is invited several times before the mail is sent gets one mail with the last role, and a revoked invitation causes no mail', async () => {
+  test('several invitations of one person before the mail is sent cause a single mail with the last role, and a revoked invitation causes no mail', async () => {
     const [again, revoked] = [newAddress(), newAddress()];
     const before = await invited(again);
     mail.received.length = 0;
@@ -444,7 +444,7 @@ describe('the invitation mail', () => {
   });
 });
 
-test('a server that cannot send mail shows a valid invitation link to the inviter once', async () => {
+test('a server that cannot send mail shows a valid invitation link to the inviter, but only once', async () => {
   const silent = await startServerForTest({ on: server, clock, environment: farLimits });
   const inviter = new Visitor(silent);
   for (const [name, value] of admin.cookies) inviter.cookies.set(name, value);

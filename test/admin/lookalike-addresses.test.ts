@@ -111,7 +111,7 @@ describe('spellings of one address', () => {
     expect(await server.sql('select from invitations where account_id = $1', [world.accountId])).toHaveLength(1);
   });
 
-  test('a user can sign in with another spelling of their e-mail address, and wrong passwords in other browsers do not lock the user out of their own browser', async () => {
+  test("a user can sign in with another spelling of their e-mail address, and wrong passwords in other browsers do not lock out the user's own browser", async () => {
     const own = stranger();
     expect((await own.signIn(`iris.${count}@XN--BCHER-KVA.EXAMPLE.`, iris.password)).status).toBe(303);
     for (let n = 0; n < 5; n++) await stranger().signIn(iris.email, 'a wrong password');
@@ -146,7 +146,7 @@ describe('spellings of one address', () => {
 });
 
 describe('addresses that only look alike', () => {
-  test('two e-mail addresses that differ only in İ and i belong to different users, and a password link for one user is mailed only to that user', async () => {
+  test('two e-mail addresses that differ only in İ and i belong to different users, and a password link is mailed only to its own user', async () => {
     const [plain, dotted] = [`liv.${count}@example.com`, `lİv.${count}@example.com`];
     const attacker = await make(dotted);
     // The owner of the address with a plain i can still become a user with that address.
@@ -182,7 +182,7 @@ describe('addresses that only look alike', () => {
   });
 });
 
-test("after the spelling of a user's e-mail address changes, a request for a password link with the first spelling still finds the user", async () => {
+test('a user can still request a password link with the first spelling of their e-mail address after the operator has changed the spelling', async () => {
   const inUnicode = `Iris.${count}@BÜCHER.example`;
   for (const email of [`iris.${count}@xn--bcher-kva.example`, inUnicode, iris.email, inUnicode]) {
     await asOperator(async admin => {

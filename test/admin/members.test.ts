@@ -29,7 +29,7 @@ const send = async (visitor: Visitor, path: string, fields: Record<string, strin
 const namesIn = (html: string) => [...html.matchAll(/<strong><bdi>([^<]*)/g)].map(([, name]) => name);
 
 describe('the list of members', () => {
-  test('each page of the list of members is smaller than 50 kB, and people can search the list by name, e-mail address, role or blocked state', async () => {
+  test('each page of the member list is smaller than 50 kB, and people can search the list by name, e-mail address, role or blocked state', async () => {
     const { accountId } = await createWorld(server);
     const lister = await signedIn(server, await createMember(server, accountId, 'owner', 'Zoe'));
     await server.sql(

@@ -94,7 +94,7 @@ describe('the queue', () => {
     expect((await visitor.get('/admin/queue?cursor=nonsense')).status).toBe(400);
   });
 
-  test("a moderator can approve a pending idea with one click, and the account's webhook then receives the event idea.created", async () => {
+  test("a moderator can approve a pending idea with one click, and the account's webhook then receives the event `idea.created`", async () => {
     const id = await pending('Dark mode');
     const path = pathOf(id, '/approve?from=queue');
     const answer = await ada.submit('/admin/queue', path);
@@ -186,7 +186,7 @@ describe('the queue', () => {
     expect((await there.get('/admin/queue/rejected?cursor=WyJuZXdlc3QiLDEsMV0')).status).toBe(400);
   });
 
-  test('the moderation queue and the error message for a second decision about an idea are in German for a browser that prefers German', async () => {
+  test('the moderation queue and the error message for an idea that is already approved are in German for a browser that prefers German', async () => {
     const german = { headers: { 'accept-language': 'de' } };
     const id = await pending('Dark <b>mode</b>');
     expect((await ada.get('/admin/queue', german)).html).toContain(
@@ -199,7 +199,7 @@ describe('the queue', () => {
 });
 
 describe('the ideas of a board', () => {
-  test('an owner can find ideas by title, status and number, and the list shows ideas in a hidden status only if the owner filters by that status', async () => {
+  test('an owner can find ideas by title, status and number, and sees ideas in a hidden status only after filtering by that status', async () => {
     const own = await createWorld(server, {
       name: 'Main',
       statuses: [
@@ -299,7 +299,7 @@ describe('an idea', () => {
     expect(await server.sql('select from idea_tags where idea_id = $1', [id])).toHaveLength(10);
   });
 
-  test('the admin page of an idea on a frozen board has no status form, and the server refuses changes to the idea with an explanation', async () => {
+  test('the admin page of an idea on a frozen board has no status form, and the server refuses to change the idea and explains why', async () => {
     const { id: boardId } = await createBoard(server, world.accountId);
     const on = { ...world, boardId };
     const [id, target, waiting] = [

@@ -115,7 +115,7 @@ describe('a password link by mail', () => {
     expect((await setBy(late.token)).status).toBe(404);
   });
 
-  test('a request for a password link gets the same response and queues the same kind of job for a known and for an unknown e-mail address', async () => {
+  test('a request for a password link gets the same response and queues the same kind of job for known and unknown e-mail addresses', async () => {
     const blockedId = await createMember(server, world.accountId, 'admin');
     await server.sql('insert into user_blocks (account_id, user_id) values ($1, $2)', [world.accountId, blockedId]);
     const addresses = [email, 'nobody@example.com', 'no address', 'a\0b@example.com', await emailOf(server, blockedId)];

@@ -70,7 +70,7 @@ const sessions = async () =>
   ).map(({ has_second_factor }) => has_second_factor);
 
 describe('turning on two-factor sign-in', () => {
-  test('the database stores the secret of an authenticator app encrypted and the recovery codes as hashes, and no log contains the secret or a recovery code', async () => {
+  test('the database stores the secret of an authenticator app encrypted and recovery codes as hashes, and no log contains that secret or a recovery code', async () => {
     const rows = JSON.stringify(await server.sql('select * from second_factors')) + server.auditLines + server.logLines;
     const stored = await server.sql<{ text: string }>(
       `select encode(secret, 'escape') as text from second_factors
@@ -361,7 +361,7 @@ describe('a mailed sign-in link of a user with two factors', () => {
     expect((await again.get(codePage)).location).toContain('code_expired');
   });
 
-  test('a sign-in by a mailed link ends if the password or e-mail address changes or the user is blocked before the two-factor code is entered', async () => {
+  test('a sign-in by a mailed link fails if, before the two-factor code is entered, the password or e-mail address changes or the user is blocked', async () => {
     const world = await createWorld(server);
     const changes = [
       () => givePassword(server, userId),
@@ -405,7 +405,7 @@ describe('the limits of wrong codes', () => {
     expect(statuses.sort()).toEqual([...Array(5).fill(422), ...Array(4).fill(429)]);
   });
 
-  test('wrong two-factor codes from other browsers lock out a new browser after the password, but not a browser with an earlier complete sign-in', async () => {
+  test('after five wrong two-factor codes from other browsers, a new browser gets 429, but a browser with an earlier two-factor sign-in can still sign in', async () => {
     const own = await passwordOnly();
     await enter(own, app.code());
     for (let n = 0; n < 5; n++) await wrong(await passwordOnly());
@@ -418,7 +418,7 @@ describe('the limits of wrong codes', () => {
     expect((await enter(own, app.code())).status).toBe(303);
   });
 
-  test('the limit for wrong second-factor codes from one network counts the codes of all users together', async () => {
+  test('the limit for wrong two-factor codes from one network counts the codes of all users together', async () => {
     const statuses = [];
     for (let n = 0; n < 2; n++) {
       for (let attempt = 0; attempt < 5; attempt++) {
@@ -483,7 +483,7 @@ describe('changing two-factor sign-in', () => {
     ]);
   });
 
-  test("after the operator turns off a user's two-factor sign-in, the user can sign in with the password alone, and the session is no two-factor session", async () => {
+  test("after the operator turns off a user's two-factor sign-in, the password alone is enough, and the user's new session is not a two-factor session", async () => {
     await server.database.transaction(transaction => resetSecondFactor(operatorIn(transaction, clock.now()), userId));
     expect(await sessions()).toEqual([false]);
     expect(await isSignedIn(await passwordOnly())).toBe(true);
@@ -532,7 +532,7 @@ describe('an account that requires two-factor sign-in of its owners and admins',
     expect((await admin.post('/admin/account/second-factor', fields)).status).toBe(403);
   });
 
-  test('if an account requires two-factor sign-in, five admin pages redirect owners and admins who signed in without a code to the page for two-factor sign-in', async () => {
+  test('if an account requires two-factor sign-in, owners and admins who signed in without a code are redirected from five admin pages to the two-factor setup', async () => {
     await requireIt();
     for (const browser of [owner, await asMember('admin')]) {
       for (const path of ['/admin', '/admin/members', '/admin/account', '/admin/queue', '/admin/tokens']) {
@@ -544,7 +544,7 @@ describe('an account that requires two-factor sign-in of its owners and admins',
     expect(html).toContain('requires two-factor sign-in of its owners and admins');
   });
 
-  test("if an account requires two-factor sign-in, the account's owner cannot rename it after a sign-in with only the password", async () => {
+  test("if an account requires two-factor sign-in, the account's owner cannot rename the account after a sign-in with only the password", async () => {
     const { html } = await owner.get('/admin/account');
     await requireIt();
     const fields = { ...hiddenFields(html, '/admin/account'), name: 'Another name', slug: 'another-slug' };
@@ -567,7 +567,7 @@ describe('an account that requires two-factor sign-in of its owners and admins',
     expect((await owner.submit('/admin/profile', '/admin/sign-out')).location).toContain('signed_out');
   });
 
-  test('after an owner turns on required two-factor sign-in, a link leads back to the page that the owner wanted to open', async () => {
+  test('after an owner turns on the two-factor sign-in that the account requires, a link leads back to the page that the owner wanted', async () => {
     await requireIt();
     const page = await owner.get((await owner.get('/admin/members')).location ?? '');
     const offer = `${secondFactorPage}/offer`;
@@ -580,7 +580,7 @@ describe('an account that requires two-factor sign-in of its owners and admins',
     expect((await owner.get('/admin/members')).status).toBe(200);
   });
 
-  test('if only one of two accounts requires two-factor sign-in, a person without it can still open the other account', async () => {
+  test("if only one of a person's two accounts requires two-factor sign-in, the person can open the other account without two-factor sign-in", async () => {
     await requireIt();
     const other = await createWorld(server);
     await server.sql(`insert into memberships (account_id, user_id, role) values ($1, $2, 'admin')`, [

@@ -172,7 +172,7 @@ describe('a refused sign-in', () => {
     verify.mockRestore();
   });
 
-  test('a user whose erasure has begun cannot sign in, and nobody can sign in as the placeholder for deleted users', async () => {
+  test('a user whose erasure has begun cannot sign in, and nobody can sign in as the placeholder for erased users', async () => {
     const userId = await createUser(server);
     const person = await givePassword(server, userId);
     await server.sql('update users set deletion_requested_at = now(), erasure_began_at = now() where id = $1', [

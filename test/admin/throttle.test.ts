@@ -32,7 +32,7 @@ function inNetwork(visitor: Visitor, ip: string): Visitor {
 const trySignIn = (ip: string, email = owner.email, password = 'a wrong password') => from(ip).signIn(email, password);
 
 describe('password attempts', () => {
-  test('if twelve networks send one password attempt each for one e-mail address at the same time, the server checks four attempts and refuses eight with 429', async () => {
+  test('if twelve networks each send a password for one e-mail address at the same time, the server checks four passwords and refuses eight with 429', async () => {
     const verify = vi.spyOn(argon2, 'verify');
     const answers = await Promise.all(Array.from({ length: 12 }, (_, n) => trySignIn(`203.0.113.${n}`)));
     expect(answers.map(({ status }) => status).sort()).toEqual([...Array(4).fill(422), ...Array(8).fill(429)]);

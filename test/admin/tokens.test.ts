@@ -45,7 +45,7 @@ describe('an API token', () => {
     expect(refused.html).toContain('<option value="read" selected>Lesen</option>');
   });
 
-  test('a new API token can manage webhooks only if the admin ticks this capability in the form, and the list of webhooks names the token that created a webhook', async () => {
+  test('a new API token can manage webhooks only if the admin ticks this capability, and the webhook list names the token that created a webhook', async () => {
     const fields = { [level()]: 'read' };
     const made = [
       await create({ ...fields, name: 'Plain' }),
@@ -143,7 +143,7 @@ describe('an API token', () => {
     expect(await tokens()).toEqual([]);
   });
 
-  test("if the account's plan does not include the Agent API, the page of API tokens has no form, and the server refuses to create a token", async () => {
+  test("if the account's plan excludes the Agent API, the page of API tokens has no form, and the server refuses to create a token", async () => {
     const page = await visitor.get('/admin/tokens');
     await server.sql(`update accounts set plan = 'starter' where id = $1`, [world.accountId]);
     const refused = await visitor.get('/admin/tokens');
@@ -183,7 +183,7 @@ describe('an API token', () => {
 });
 
 describe('the list of tokens', () => {
-  test("the list of API tokens shows each token's grant, kind, last use, expiry and state, and ends with an expired token", async () => {
+  test("the list of API tokens shows each token's grant, kind, last use, expiry and state, and expired tokens come last", async () => {
     const { id: used } = await issueToken(server, world, 'moderate', { name: 'Used' });
     const { id: oauth } = await issueToken(server, world, 'read', { name: 'Agent' });
     const { id: expired } = await issueToken(server, world, 'read', { name: 'Expired one' });
@@ -341,7 +341,7 @@ describe('the page of a token', () => {
     visitor.submit(pageOf(id, '/rotate'), pageOf(id, '/rotate'), fields);
   const statusOf = async (token: string) => (await request(server, 'GET /api/v1/token', { token })).status;
 
-  test('an admin can rotate a token and keep the old secret valid for 24 hours, sees the new secret once, and can end the old secret early', async () => {
+  test('an admin can rotate a token, keep the old secret valid for 24 hours, see the new secret once, and end the old secret early', async () => {
     const { id, token: old } = await issueToken(server, world, 'read', { name: 'Bot' });
     const answer = await rotate(id, { overlap_hours: '24' });
     const fresh = plaintextIn(answer.html);
@@ -400,7 +400,7 @@ describe('the page of a token', () => {
     expect(new Date((await expiry(id)) ?? '').toISOString()).toBe('2100-01-01T00:00:00.000Z');
   });
 
-  test('the forms for new and existing tokens accept valid rate limits and allowed networks and refuse invalid values, and the audit log names changed fields', async () => {
+  test('the forms for tokens accept valid rate limits and allowed networks and refuse invalid values, and the audit log names the changed fields', async () => {
     const fields = { read_limit: '7', write_limit: '', allowed_networks: '127.0.0.0/8\r\n 2001:db8::/32' };
     const made = plaintextIn((await create({ name: 'Bot', [level()]: 'read', ...fields })).html);
     const { body } = await request(server, 'GET /api/v1/token', { token: made });

@@ -72,7 +72,7 @@ test('if 31 people voted on an idea from one IP network, a moderator sees 20 nam
   expect(await networksOn()).toEqual([`31 people: ${'Voter, '.repeat(20)}and 11 more`]);
 });
 
-test("the server remembers the IP network of a person's latest vote, but no network for a withdrawn vote or for a token's vote", async () => {
+test("the server remembers the IP network of a person's latest vote, but no network for a withdrawn vote or for a vote through a token", async () => {
   const ada = await voteFrom('203.0.113.7', 'Ada');
   const bert = await voteFrom('203.0.113.7', 'Bert');
   await castFrom('203.0.113.7', ada, 'none');

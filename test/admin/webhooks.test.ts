@@ -137,7 +137,7 @@ describe('a webhook', () => {
     ]);
   });
 
-  test("after a webhook's secret is rotated, the old secret also signs deliveries for the chosen number of hours, or not at all if the number is 0", async () => {
+  test("after a rotation, the server also signs a webhook's deliveries with the old secret for the chosen number of hours, unless the number is 0", async () => {
     const { id, secret: first } = await addWebhook(server, world, { url: receiver.url });
     const path = `${list}/${id}/rotate-secret`;
     const rotate = (hours: string) => visitor.submit(path, path, { overlap_hours: hours });

@@ -16,7 +16,7 @@ async function openDatabase(): Promise<TestDatabase> {
   return db;
 }
 
-test.concurrent("the command doctor reports a newer user with another spelling of an older user's e-mail address, until the operator gives the newer user another address", async () => {
+test.concurrent("the command `doctor` reports a newer user with another spelling of an older user's e-mail address, until the operator gives the newer user another address", async () => {
   const db = await openDatabase();
   // Servers of the previous version did not compare spellings, so they could create two users for the same mailbox.
   await db.sql(`insert into users (email, name) values ('ada@BÜCHER。example', 'Younger'), ('zoë@example.com', 'Zoë')`);
@@ -53,7 +53,7 @@ test.concurrent("the command doctor reports a newer user with another spelling o
   ]);
 });
 
-test.concurrent('the command user update finds a user by another spelling of the e-mail address, but not by an address that only looks similar', async () => {
+test.concurrent('the command `user update` finds a user by another spelling of the e-mail address, but not by an address that only looks similar', async () => {
   const db = await openDatabase();
   const cli = cliOn(db.url, key);
   for (const spelling of ['ADA@xn--bcher-kva.example', 'ａda@BÜCHER.example.']) {
@@ -71,7 +71,7 @@ test.concurrent('the command user update finds a user by another spelling of the
   expect(await db.sql('select name from users order by id')).toEqual([{ name: 'Ada' }, { name: 'Deleted user' }]);
 });
 
-test('the commands user password-link and member invite print links to the running server, even if the command has other HOST and PORT settings', async () => {
+test('the commands `user password-link` and `member invite` print links to the running server, even if the command itself gets another PORT', async () => {
   const db = await openDatabase();
   const start = async (settings: Record<string, string> = {}): Promise<ServerProcess> => {
     const server = await startProcess('start', { DATABASE_URL: db.url, ...key, SHUTDOWN_DELAY_MS: '0', ...settings });

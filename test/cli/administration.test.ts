@@ -142,7 +142,7 @@ test.concurrent('the CLI can create, change, block and unblock a user, and add, 
   expect(await db.sql('select * from user_blocks')).toEqual([]);
 });
 
-test.concurrent('the command member remove revokes the API tokens that the member issued, unless the command has the option --keep-tokens', async ({
+test.concurrent('the command `member remove` revokes the API tokens that the member issued, unless the command has the option --keep-tokens', async ({
   db,
   cli,
 }) => {
@@ -164,7 +164,7 @@ test.concurrent('the command member remove revokes the API tokens that the membe
   ]);
 });
 
-test.concurrent('the commands token rotate, token end-old-secret and token restrict change a token, and the CLI prints the new secret once', async ({
+test.concurrent('the commands `token rotate`, `token end-old-secret` and `token restrict` change a token, and the CLI prints the new secret once', async ({
   db,
   cli,
 }) => {
@@ -195,7 +195,7 @@ test.concurrent('the commands token rotate, token end-old-secret and token restr
   expect(row).toEqual({ is_newest: true, previous_secret_hash: null, is_prolonged: true });
 });
 
-test.concurrent('the command member invite prints an invitation link, or mails it if SMTP_URL is set, and the command invitation revoke deletes the invitation', async ({
+test.concurrent('the command `member invite` prints an invitation link, or mails it if SMTP_URL is set, and the command `invitation revoke` deletes the invitation', async ({
   db,
   cli,
 }) => {
@@ -231,7 +231,7 @@ test.concurrent('the command member invite prints an invitation link, or mails i
   );
 });
 
-test.concurrent('the command board update can freeze and unfreeze a board, and set and clear the time when voting opens', async ({
+test.concurrent('the command `board update` can freeze and unfreeze a board, and set and clear the time when voting opens', async ({
   db,
   cli,
 }) => {
@@ -253,7 +253,7 @@ test.concurrent('the command board update can freeze and unfreeze a board, and s
   expect(listed).toMatchObject([{ slug: 'web-app', pending_count: 0 }]);
 });
 
-test.concurrent('the command board update makes a board public or private, and the command board show prints whether the board is public', async ({
+test.concurrent('the command `board update` makes a board public or private, and the command `board show` prints whether the board is public', async ({
   db,
   cli,
 }) => {

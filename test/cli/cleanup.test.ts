@@ -36,7 +36,7 @@ const auditJobs = () =>
   );
 
 describe('a deletion', () => {
-  test('the operator of the server can schedule and cancel the deletion of an account, and the command account list shows the schedule', async () => {
+  test('the operator of the server can schedule and cancel the deletion of an account, and the command `account list` shows the schedule', async () => {
     const scheduled = await cli.json<{ deletion_scheduled_at: string }>('account', 'schedule-deletion');
     expect(scheduled).toMatchObject({
       slug: 'acme',
@@ -74,7 +74,7 @@ describe('a deletion', () => {
 });
 
 describe('cleanup', () => {
-  test('the command cleanup --dry-run lists the users and accounts to erase and the skipped users with reasons, and changes nothing', async () => {
+  test('the command `cleanup --dry-run` lists the users and accounts to erase and the skipped users with reasons, and changes nothing', async () => {
     const userId = await createGrace();
     await insertIdea(db, world, { authorId: userId });
     await cli.json('user', 'request-deletion', '--user', 'grace@example.com');
@@ -106,7 +106,7 @@ describe('cleanup', () => {
     expect(await db.sql('select from users')).toHaveLength(2);
   });
 
-  test('the command cleanup prints no names or e-mail addresses of users, and stores an audit entry for each erasure', async () => {
+  test('the command `cleanup` prints no names or e-mail addresses of users, and stores an audit entry for each erasure', async () => {
     const userId = await createGrace();
     await insertIdea(db, world, { authorId: userId });
     await db.sql(`update users set deletion_requested_at = now() - interval '3 days'`);
@@ -140,7 +140,7 @@ describe('cleanup', () => {
     ]);
   });
 
-  test('the command cleanup uses the grace period in USER_DELETION_GRACE_HOURS', async () => {
+  test('the command `cleanup` uses the grace period in USER_DELETION_GRACE_HOURS', async () => {
     await createGrace();
     await cli.json('user', 'request-deletion', '--user', 'grace@example.com');
     const hasty = cliOn(db.url, { USER_DELETION_GRACE_HOURS: '0' });
@@ -161,7 +161,7 @@ describe('cleanup', () => {
     await other.end();
   });
 
-  test('if one erasure fails, the command cleanup completes the others and exits with 1, and the next cleanup continues the failed erasure', async () => {
+  test('if one erasure fails, the command `cleanup` completes the others and exits with 1, and the next cleanup continues the failed erasure', async () => {
     const [kept, gone] = [await createGrace(), await createMember(db, world.accountId, 'member')];
     const constraint = '"notes_user_id_fkey of ada@example.com"';
     await db.sql(`create table notes (user_id bigint constraint ${constraint} references users)`);
@@ -179,7 +179,7 @@ describe('cleanup', () => {
     expect(await cli.json('cleanup')).toMatchObject({ users: [{ id: kept, is_resumed: true }], failed: [] });
   });
 
-  test('the command cleanup fails with an error if the database has pending migrations or is unreachable', async () => {
+  test('the command `cleanup` fails with an error if the database has pending migrations or is unreachable', async () => {
     const [last] = await db.sql<{ name: string }>(
       `delete from schema_migrations where name = (select max(name) from schema_migrations where stream = 'core') returning *`,
     );
@@ -193,7 +193,7 @@ describe('cleanup', () => {
   });
 });
 
-test('the command doctor warns about deletions that are overdue', async () => {
+test('the command `doctor` warns about deletions that are overdue', async () => {
   const said = async () => (await cli.run('doctor')).stdout;
   expect(await said()).toContain('No deletion is overdue');
   const userId = await createGrace();

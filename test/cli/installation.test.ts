@@ -49,7 +49,7 @@ async function createEmptyDatabase(
   return url.href;
 }
 
-test.concurrent('the commands account list and doctor report the pending migrations of a new database, and only the command migrate applies the migrations', async ({
+test.concurrent('the commands `account list` and `doctor` report the pending migrations of a new database, and only the command `migrate` applies the migrations', async ({
   onTestFinished,
 }) => {
   const url = await createEmptyDatabase(onTestFinished, 'cli_not_migrated');
@@ -72,7 +72,7 @@ test.concurrent('the commands account list and doctor report the pending migrati
   expect(await empty.json('account', 'list')).toEqual([]);
 });
 
-test.concurrent('without DATABASE_URL, only the command migrate creates an embedded database in DATA_DIR, and later commands start this database', async ({
+test.concurrent('without DATABASE_URL, only the command `migrate` creates an embedded database in DATA_DIR, and later commands start this database', async ({
   onTestFinished,
 }) => {
   const directory = await makeScratchDirectory();
@@ -137,7 +137,7 @@ test.concurrent('a CLI command fails after the connect timeout if the host of th
   expect(problems).toEqual([expect.stringMatching('the host does not answer$')]);
 });
 
-test.concurrent('the command doctor reports all invalid settings and still checks the database', async ({
+test.concurrent('the command `doctor` reports all invalid settings and still checks the database', async ({
   onTestFinished,
 }) => {
   const empty = await createTestDatabase();
@@ -156,7 +156,7 @@ test.concurrent('the command doctor reports all invalid settings and still check
   });
 });
 
-test.concurrent('the command doctor reports an error if the encoding of the database is not UTF-8', async ({
+test.concurrent('the command `doctor` reports an error if the encoding of the database is not UTF-8', async ({
   onTestFinished,
 }) => {
   const options = `encoding 'SQL_ASCII' locale_provider libc locale 'C' template template0`;
@@ -165,7 +165,7 @@ test.concurrent('the command doctor reports an error if the encoding of the data
   expect(problems[0]).toBe('error: The database is encoded in SQL_ASCII, which cannot hold every character');
 });
 
-test.concurrent('the command doctor reports accounts, boards, tokens, vote tallies and workers with problems, and changes nothing', async () => {
+test.concurrent('the command `doctor` reports accounts, boards, tokens, vote tallies and workers with problems, and changes nothing', async () => {
   const world = await createWorld(db);
   await db.sql(`insert into heartbeats (name, recorded_at) values ('cron', now())
     on conflict (name) do update set recorded_at = now()`);
@@ -200,7 +200,7 @@ test.concurrent('the command doctor reports accounts, boards, tokens, vote talli
   expect(await snapshot(db)).toEqual(before);
 });
 
-test.concurrent('if a vote tally is wrong, the command doctor prints SQL that corrects the tally', async ({
+test.concurrent('if a vote tally is wrong, the command `doctor` prints SQL that corrects the tally', async ({
   onTestFinished,
 }) => {
   const drifted = await createTestDatabase();
@@ -214,7 +214,7 @@ test.concurrent('if a vote tally is wrong, the command doctor prints SQL that co
   expect(await diagnose({ DATABASE_URL: drifted.url })).toEqual({ exitCode: 0, problems: [] });
 });
 
-test.concurrent("the command doctor reports an error if APP_KEY cannot decrypt a webhook's secret, and a warning if APP_KEY is missing", async ({
+test.concurrent("the command `doctor` reports an error if APP_KEY cannot decrypt a webhook's secret, and a warning if APP_KEY is missing", async ({
   onTestFinished,
 }) => {
   const sealed = await createTestDatabase();
@@ -236,7 +236,7 @@ test.concurrent("the command doctor reports an error if APP_KEY cannot decrypt a
   });
 });
 
-test.concurrent('the command doctor reports weak secrets in production as errors', async () => {
+test.concurrent('the command `doctor` reports weak secrets in production as errors', async () => {
   const { exitCode, problems } = await diagnose({
     NODE_ENV: 'production',
     DATABASE_URL: 'postgresql://ada:postgres@127.0.0.1:1/ideas',

@@ -60,7 +60,7 @@ test.concurrent("the CLI can create, list, disable, enable and delete a chat cha
   expect(await cli.refusal('chat', 'enable', id)).toBe(`The account has no chat channel ${id}`);
 });
 
-test.concurrent('the command chat create refuses a URL of another chat product, and its error does not contain the URL', async ({
+test.concurrent('the command `chat create` refuses a URL of another chat product, and its error does not contain the URL', async ({
   world,
   cli,
 }) => {
@@ -80,7 +80,7 @@ test.concurrent('the command chat create refuses a URL of another chat product, 
   expect([exitCode, stderr]).toEqual([2, expect.stringContaining('idea.created')]);
 });
 
-test.concurrent('the command chat list marks a chat channel if its URL is encrypted with another APP_KEY', async ({
+test.concurrent('the command `chat list` marks a chat channel if its URL is encrypted with another APP_KEY', async ({
   db,
   world,
   cli,
@@ -96,7 +96,7 @@ test.concurrent('the command chat list marks a chat channel if its URL is encryp
   expect(await cli.refusal('chat', 'test', String(channel?.id))).toBe('The secret was encrypted with another APP_KEY');
 });
 
-test.concurrent('the command chat test posts a message to a chat channel, and reports an error of the chat server', async ({
+test.concurrent('the command `chat test` posts a message to a chat channel, and reports an error of the chat server', async ({
   db,
   world,
   cli,
@@ -116,7 +116,7 @@ test.concurrent('the command chat test posts a message to a chat channel, and re
   await chat.close();
 });
 
-test.concurrent('the command follower add makes a member a follower of an idea, and the command follower remove makes the member unfollow the idea', async ({
+test.concurrent('the command `follower add` makes a member a follower of an idea, and the command `follower remove` makes the member unfollow the idea', async ({
   db,
   world,
   cli,
@@ -152,7 +152,7 @@ test.concurrent('the command follower add makes a member a follower of an idea, 
   expect(await cli.refusal('follower', 'remove', '999999', ...user)).toBe('The account has no idea 999999');
 });
 
-test.concurrent('the command notification list shows the notifications of a user, and the command notification read marks them as read', async ({
+test.concurrent('the command `notification list` shows the notifications of a user, and the command `notification read` marks them as read', async ({
   db,
   world,
   cli,
@@ -192,7 +192,7 @@ test.concurrent('the command notification list shows the notifications of a user
   expect((await cli.run('notification', 'read', ...user)).exitCode).toBe(2);
 });
 
-test.concurrent('the command user reset-second-factor turns off two-factor sign-in of a user, and fails for a user without two-factor sign-in', async ({
+test.concurrent('the command `user reset-second-factor` turns off two-factor sign-in of a user, and fails for a user without two-factor sign-in', async ({
   db,
   world,
   cli,
@@ -210,7 +210,7 @@ test.concurrent('the command user reset-second-factor turns off two-factor sign-
   expect(await cli.refusal(...reset)).toContain('The user does not use two-factor sign-in');
 });
 
-test.concurrent('the command account update can require two-factor sign-in of owners and admins, and end this requirement', async ({
+test.concurrent('the command `account update` can require two-factor sign-in of owners and admins, and end this requirement', async ({
   world,
   cli,
 }) => {
@@ -220,7 +220,7 @@ test.concurrent('the command account update can require two-factor sign-in of ow
   expect(await update('no')).toMatchObject({ requires_second_factor: false });
 });
 
-test.concurrent('the command account update can require that members sign in with a provider, and can end this requirement if the provider fails', async ({
+test.concurrent('the command `account update` can require that members sign in with a provider, and can end this requirement if the provider fails', async ({
   world,
   cli,
 }) => {

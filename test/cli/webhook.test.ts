@@ -88,7 +88,7 @@ test.concurrent('the CLI can create, change, disable, enable and delete a webhoo
   expect(await cli.json('webhook', 'list')).toEqual([]);
 });
 
-test.concurrent('the command webhook test queues a delivery of a test event, and the command webhook redeliver queues the same delivery again', async ({
+test.concurrent('the command `webhook test` queues a delivery of a test event, and the command `webhook redeliver` queues the same delivery again', async ({
   db,
   world,
   cli,

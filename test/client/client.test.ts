@@ -36,7 +36,7 @@ describe('operations of the client', () => {
     expect(await client.ideas.get(id)).toMatchObject({ status_key: 'planned', tags: [], merged_into_id: null });
   });
 
-  test('the option board of a single call overrides the option board of the client, and the method that reads the token needs no board', async () => {
+  test('the option `board` of a single call overrides the option `board` of the client, and the method that reads the token needs no board', async () => {
     const other = await createBoard(server, world.accountId);
     const both = await issueToken(server, world, { [world.boardId]: 'write', [other.id]: 'write' });
     const onOne = new IdeaBoard({ baseUrl: `${server.baseUrl}/`, token: both.token, board: world.boardSlug });
@@ -259,7 +259,7 @@ describe('headers and options of fetch', () => {
     expect(gateway.requests[0]?.headers['user-agent']).not.toMatch(/idea-board/);
   });
 
-  test('the client passes fetchOptions to fetch, and the fetchOptions of a single call override only the options that they contain', async () => {
+  test('the client passes `fetchOptions` to `fetch`, and the `fetchOptions` of a single call override only the options that they contain', async () => {
     const seen: RequestInit[] = [];
     const fetchOptions = { keepalive: true, cache: 'no-store', tls: { ca: 'of one runtime' } } as const;
     const client = new IdeaBoard({
@@ -281,7 +281,7 @@ describe('headers and options of fetch', () => {
 });
 
 describe('construction of the client', () => {
-  test('the client calls the function in its option fetch and sends the headers in its option headers, except an Authorization header', async () => {
+  test('the client calls the function in its option `fetch` and sends the headers in its option `headers`, except an Authorization header', async () => {
     const urls: string[] = [];
     const fetched = new IdeaBoard({
       baseUrl: server.baseUrl,
@@ -320,7 +320,7 @@ describe('construction of the client', () => {
     expect((await pasted.token.get()).boards).toHaveLength(1);
   });
 
-  test('if the option baseUrl of the client contains a path, the client puts this path before the path of every request', async () => {
+  test('if the option `baseUrl` of the client contains a path, the client puts this path before the path of every request', async () => {
     const urls: string[] = [];
     const fetchInstead = (url: string, init: RequestInit) => {
       urls.push(url);

@@ -20,7 +20,7 @@ beforeEach(async () => {
 const sentTags = () => gateway.requests.map(({ headers }) => headers['if-none-match']);
 
 describe('the option etag', () => {
-  test("if the client reads an unchanged resource with the option etag, the call resolves to notModified and does not count against the token's rate limit", async () => {
+  test("if the client reads an unchanged resource with the option `etag`, the call resolves to `notModified` and does not count against the token's rate limit", async () => {
     const client = new IdeaBoard({ baseUrl: gateway.url, token });
     const reads = [
       (etag: string | undefined) => client.board.get({ etag }),
@@ -44,7 +44,7 @@ describe('the option etag', () => {
     expect(await client.ideas.get(ideaId, { etag })).toMatchObject({ id: ideaId, score: 1 });
   });
 
-  test('a call of the client with the header If-None-Match but without the option etag fails with an error that names the option', async () => {
+  test('a call of the client with the header If-None-Match but without the option `etag` fails with an error that names the option', async () => {
     const client = new IdeaBoard({ baseUrl: gateway.url, token });
     const { etag = '' } = await client.ideas.get(ideaId).withResponse();
     await expect(client.ideas.get(ideaId, { headers: { 'If-None-Match': etag } })).rejects.toMatchObject({
@@ -132,7 +132,7 @@ describe('the option cache', () => {
     expect(messages).toEqual([failure, failure]);
   });
 
-  test("if the client's cache never answers, a read fails with the error timed_out after its timeout", async () => {
+  test("if the client's cache never answers, a read fails with the error `timed_out` after its timeout", async () => {
     const cache = { get: () => new Promise<never>(() => {}), set() {} };
     const client = new IdeaBoard({ baseUrl: gateway.url, token, cache, timeoutMs: 20, maxRetries: 0 });
     await expect(client.board.get()).rejects.toMatchObject({ key: 'timed_out' });

@@ -68,7 +68,7 @@ async function rename(directory: string, from: string, to: string) {
   }
 }
 
-test('after a field is renamed in the contract, npm run check reports code that uses the old name and generated files that are outdated', {
+test('after a field is renamed in the contract, `npm run check` reports code that uses the old name and generated files that are outdated', {
   timeout: compilingMs,
 }, async () => {
   await rename('contract', 'comment_count', 'number_of_comments');

@@ -226,7 +226,7 @@ describe('invalid requests', () => {
     expect(gateway.requests).toEqual([]);
   });
 
-  test('a client with the option validate rejects an invalid request before the client sends the request, and reports the same issues as the server', async () => {
+  test('a client with the option `validate` rejects an invalid request before the client sends the request, and reports the same issues as the server', async () => {
     const gateway = await startGatewayForTest(server.baseUrl);
     const [validating, trusting] = [validateRequest, undefined].map(
       validate => new IdeaBoard({ baseUrl: gateway.url, token, validate }),

@@ -83,7 +83,7 @@ describe('client.events.follow', () => {
     expect(await following).toEqual(['1', '2', '3', '4']);
   });
 
-  test('client.events.follow with after=now and a list of types returns only later events of these types', async () => {
+  test('client.events.follow with `after=now` and a list of types returns only later events of these types', async () => {
     await create('Before');
     const following = take(1, { after: 'now', types: ['comment.created'] });
     await gateway.waitForRequests(2);

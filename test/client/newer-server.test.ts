@@ -33,7 +33,7 @@ describe('a newer server', () => {
     expect((await client.ideas.get(id)).status).toBe('on_hold');
   });
 
-  test('an unknown error key from a newer server reaches the default branch of a switch over the key', async () => {
+  test('an unknown error key from a newer server reaches the `default` branch of a `switch` over the key', async () => {
     const client = await clientBehindGateway(answer => {
       answer.status = 451;
       answer.body = { error: { key: 'board_embargoed', message: 'Not in this country.', until: '2030-01-01' } };

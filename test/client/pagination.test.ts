@@ -27,7 +27,7 @@ test('awaiting a list of the client requests one page, and awaiting the same lis
   expect(gateway.requests.map(({ path }) => path)).toEqual(['/api/v1/ideas?per_page=3']);
 });
 
-test('iterating over a list of the client with for await returns all ideas and requests each page only when the loop needs it', async () => {
+test('iterating over a list of the client with `for await` returns all ideas and requests each page only when the loop needs it', async () => {
   const { client, gateway } = await clientThroughGateway();
   const seen: number[] = [];
   for await (const { id } of client.ideas.list({ per_page: 3, sort: 'newest' })) seen.push(id);
@@ -47,7 +47,7 @@ test('if per_page is not set, iterating over a list of the client requests pages
   expect(gateway.requests.map(({ path }) => path)).toEqual(['/api/v1/ideas?per_page=100']);
 });
 
-test('if a program iterates over the ideas with given ids, the client sends one request that has only the query parameter ids', async () => {
+test('if a program iterates over the ideas with given ids, the client sends one request that has only the query parameter `ids`', async () => {
   const { client, gateway } = await clientThroughGateway();
   const wanted = [ids[4] ?? 0, ids[1] ?? 0];
   const seen: number[] = [];

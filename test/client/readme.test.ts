@@ -220,7 +220,7 @@ describe('the code of the README', () => {
     expect(await compiledByVersion7()).not.toHaveProperty(['ofServer.ts']);
   });
 
-  test.concurrent("TypeScript rejects code that omits one of the client's error keys in a switch or passes an invalid value to the client", {
+  test.concurrent("TypeScript rejects code that omits one of the client's error keys in a `switch` or passes an invalid value to the client", {
     timeout: compilingMs,
   }, async () => {
     expect(await compiledByVersion7()).toMatchObject({

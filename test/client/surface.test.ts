@@ -133,7 +133,7 @@ test('the methods of the client have the expected TypeScript types', () => {
   expectTypeOf<keyof RawClient>().toEqualTypeOf<keyof Contract>();
 });
 
-test('TypeScript knows that a client call with the option etag returns the data or notModified', () => {
+test('TypeScript knows that a client call with the option `etag` returns the data or `notModified`', () => {
   const read = async ({ ideas, board, webhooks }: IdeaBoard, etag: string | undefined) => {
     const idea = await ideas.get(1, { etag });
     if (idea === notModified) return idea satisfies NotModified;
@@ -165,7 +165,7 @@ test('TypeScript knows that awaiting a list of the client gives a page and that 
   expectTypeOf(walk).returns.resolves.toEqualTypeOf<void>();
 });
 
-test("the TypeScript type of an error key depends on the client's operation, and a switch over all keys of the operation is exhaustive", () => {
+test("the TypeScript type of an error key depends on the client's operation, and a `switch` over all keys of the operation is exhaustive", () => {
   const explain = (error: unknown): string => {
     if (!isIdeaBoardError(error, 'getToken')) throw error;
     expectTypeOf(error).toEqualTypeOf<OperationError<'getToken'>>();
@@ -203,7 +203,7 @@ test("the TypeScript type of an error key depends on the client's operation, and
   expectTypeOf<IdeaBoardError['issues']>().toEqualTypeOf<readonly ValidationIssue[]>();
 });
 
-test('TypeScript narrows the type of a webhook event by the value of event.type', () => {
+test('TypeScript narrows the type of a webhook event by the value of `event.type`', () => {
   expectTypeOf(verifyWebhook).returns.resolves.toEqualTypeOf<WebhookEvent>();
   expectTypeOf<WebhookEvent['type']>().toEqualTypeOf<declared.EventBody['type'] | 'unknown'>();
   expectTypeOf<Extract<WebhookEvent, { type: 'idea.voted' }>['data']['vote']['value']>().toEqualTypeOf<

@@ -455,7 +455,7 @@ describe('the webhooks of the test server', () => {
     return receiver;
   }
 
-  test('the test server sends each change of the board as a signed event of the contract, in the order of the changes', async () => {
+  test('for each change of the board, the test server sends a signed event that matches the contract, in the order of the changes', async () => {
     const server = await startForTest();
     const receiver = await startReceiver();
     receiver.secret = server.sendWebhooksTo(receiver.url);
@@ -531,7 +531,7 @@ describe('the webhooks of the test server', () => {
     }
   });
 
-  test('the test server records a delivery without a status if the webhook receiver is down', async () => {
+  test('the test server records a delivery without an HTTP status if the webhook receiver is down', async () => {
     const server = await startForTest();
     server.sendWebhooksTo('http://127.0.0.1:1/');
     server.sendExample('webhook.test');

@@ -21,7 +21,7 @@ const server = await startServerForFile({ environment: { WEBHOOK_ALLOWED_CIDRS: 
 const world = await createWorld(server);
 
 describe('webhooks of the server', () => {
-  test('verifyWebhook() accepts every event type that the server sends, and TypeScript accepts a switch over all event types', async () => {
+  test('verifyWebhook() accepts every event type that the server sends, and TypeScript accepts a `switch` over all event types', async () => {
     const receiver = await startReceiverForTest();
     const { id, secret } = await addWebhook(server, world, { url: receiver.url });
     const { token } = await issueToken(server, world, 'moderate');

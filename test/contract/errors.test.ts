@@ -97,7 +97,7 @@ describe('raises()', () => {
     expect(keysIn(responses[429])).toEqual(['rate_limited']);
   });
 
-  test('if an error key is passed to raises() twice, the schema of the response has the key once', () => {
+  test('if an error key is passed to raises() twice, the schema of the response lists the key once', () => {
     expect(keysIn(raises('not_found', 'not_found')[404])).toEqual(['not_found']);
   });
 

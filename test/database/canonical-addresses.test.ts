@@ -94,7 +94,7 @@ test('if fillCanonicalAddresses() is interrupted, finished batches are kept, and
   expect(await count()).toBe(2500);
 });
 
-test('fillCanonicalAddresses() stores the canonical address of each open invitation, but if two invitations have the same canonical address, only in the older one', async () => {
+test('fillCanonicalAddresses() stores the canonical addresses of open invitations, but leaves out the newer of two invitations with one canonical address', async () => {
   const db = await openVersionBefore();
   const [account] = await db.rows<{ id: string }>(
     `insert into accounts (slug, name) values ('acme', 'Acme') returning id`,

@@ -30,7 +30,7 @@ test('if the combined call of coalesceCallsByAccount() for one account fails, th
   ]);
 });
 
-test('coalesced calls that arrive while a batch runs wait until the batch ends, and then run in batches of at most maxBatchSize calls', async () => {
+test('coalesced calls that arrive while a batch runs wait until the batch ends, and then run in batches of at most `maxBatchSize` calls', async () => {
   const runs: number[][] = [];
   const started = Promise.withResolvers<void>();
   const end = Promise.withResolvers<void>();
@@ -66,7 +66,7 @@ test('if two batches of coalesced calls may run in parallel, the first call runs
   expect(runs).toEqual([[1], [2, 3]]);
 });
 
-test('if a batch of coalesced calls hangs, later calls wait at most patienceMs and then run in a new batch', async () => {
+test('if a batch of coalesced calls hangs, later calls wait at most `patienceMs` milliseconds and then run in a new batch', async () => {
   const started = Promise.withResolvers<void>();
   const stuck = Promise.withResolvers<number[]>();
   const call = coalesceCalls(

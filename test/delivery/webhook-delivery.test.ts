@@ -606,7 +606,7 @@ describe('the recipients and the order of webhook deliveries', () => {
     }
   });
 
-  test('a hanging webhook endpoint delays no other webhook, and gets one delivery at a time from each process, or from all processes while it counts as failing', async () => {
+  test('a hanging webhook endpoint delays no other webhook and gets one delivery at a time from each process, or one in total while failing', async () => {
     const hanging = await startReceiverForTest(hang);
     const healthy = await startReceiverForTest();
     const world = await createWorld(server);

@@ -67,7 +67,7 @@ const connect = (person: AssertedIdentity, userId: number) =>
 const countUsers = async () => (await db.sql('select id from users')).length;
 
 describe('a new person with an identity', () => {
-  test('a new person with an external identity becomes a member without a sign-in address, and gets notifications at the verified address', async () => {
+  test('a new person who signs in through an external system becomes a member without a sign-in e-mail address, and gets notifications at their verified address', async () => {
     const person = newPerson();
     const outcome = await signIn(person);
     expect(outcome).toMatchObject({ token: expect.any(String), userId: expect.any(Number) });
@@ -84,7 +84,7 @@ describe('a new person with an identity', () => {
     });
   });
 
-  test('an external identity always signs in the same user of an account, and signs in another user in another account', async () => {
+  test('a person from an external system always signs in as the same user of an account, and as a different user in another account', async () => {
     const person = newPerson();
     const first = await signIn(person);
     const again = await signIn({ ...person, address: 'changed@partner.example', name: 'Other' });
@@ -95,7 +95,7 @@ describe('a new person with an identity', () => {
     expect(ids[2]).not.toBe(ids[0]);
   });
 
-  test('parallel first sign-ins with one external identity all get a session of the same user', async () => {
+  test('if a new person from an external system sends several sign-ins in parallel, all of them start sessions of the same user', async () => {
     const person = newPerson();
     const before = await countUsers();
     const outcomes = await Promise.all([1, 2, 3, 4].map(() => signIn(person)));
@@ -104,13 +104,13 @@ describe('a new person with an identity', () => {
     expect(await countUsers()).toBe(before + 1);
   });
 
-  test('a sign-in with an external identity whose e-mail address is unverified is refused and creates no user', async () => {
+  test("a sign-in through an external system is refused and creates no user if the person's e-mail address is unverified", async () => {
     const before = await countUsers();
     expect(await signIn(newPerson({ isAddressVerified: false }))).toEqual({ refused: 'unverified_address' });
     expect(await countUsers()).toBe(before);
   });
 
-  test('an invitation-only account refuses a new external identity, and an account with allowed e-mail domains accepts only identities with these domains', async () => {
+  test('an invitation-only account refuses new people from an external system, and an account with allowed e-mail domains accepts only new people with these domains', async () => {
     const before = await countUsers();
     expect(await signIn(newPerson({ isAdmitted: false }))).toEqual({ refused: 'may_not_join' });
     await db.sql(`update accounts set join_rule = 'domains', join_domains = '{partner.example}' where id = $1`, [
@@ -123,7 +123,7 @@ describe('a new person with an identity', () => {
     expect(await signIn(newPerson({ isAdmitted: false }))).toMatchObject({ token: expect.any(String) });
   });
 
-  test('an account whose erasure has begun refuses sign-ins with new external identities, and sessions of its existing identities give no access to the account', async () => {
+  test('once the erasure of an account has begun, new people from an external system cannot sign in, and earlier sessions cannot access the account', async () => {
     const person = newPerson();
     const known = await signIn(person);
     await db.sql('update accounts set deletion_scheduled_at = now(), erasure_began_at = now() where id = $1', [
@@ -135,7 +135,7 @@ describe('a new person with an identity', () => {
 });
 
 describe('an identity with the address of an existing user', () => {
-  test("a sign-in with an external identity that has an existing user's e-mail address, in any spelling, fails until the user connects the identity", async () => {
+  test('a sign-in through an external system with the e-mail address of an existing user, in any spelling, fails until that user connects the external identity', async () => {
     const userId = await createMember(db, world.accountId, 'admin');
     const email = await addressOf(userId);
     const person = newPerson({ address: ` ${email.toUpperCase()}` });
@@ -148,7 +148,7 @@ describe('an identity with the address of an existing user', () => {
     expect(session).toMatchObject({ id: userId, accounts: [{ id: world.accountId, role: 'admin' }] });
   });
 
-  test('an external identity that is connected to one user cannot be connected to another user', async () => {
+  test('if an identity in an external system is connected to one user, it cannot be connected to another user', async () => {
     const [first, second] = [await createUser(db), await createUser(db)];
     const person = newPerson({ address: await addressOf(first) });
     await connect(person, first);
@@ -159,7 +159,7 @@ describe('an identity with the address of an existing user', () => {
     ]);
   });
 
-  test('a token to connect an external identity is refused if it has expired or was changed', () => {
+  test('a token that connects a user to an identity in an external system is refused if the token has expired or was changed', () => {
     const tokens = buildConnectionTokens(appKey);
     const connection = { accountId: 4, providerId: null, userId: 7, subject: 'with spaces\nand lines 9' };
     const token = tokens.make(connection, terms.expiresAt);
@@ -172,7 +172,7 @@ describe('an identity with the address of an existing user', () => {
 });
 
 describe('a session of an identity', () => {
-  test('a session of an external identity gives access only to its account, without operator rights and without notifications from other accounts', async () => {
+  test("a user who signs in through an account's external system can access only that account, without operator rights and without notifications from other accounts", async () => {
     const userId = await createMember(db, world.accountId, 'owner');
     const other = await createWorld(db);
     await db.sql(`insert into memberships (account_id, user_id, role) values ($1, $2, 'owner')`, [
@@ -203,7 +203,7 @@ describe('a session of an identity', () => {
     expect(ordinary?.accounts).toHaveLength(2);
   });
 
-  test('a session ends when the user disconnects its external identity, and a user cannot disconnect their only way to sign in', async () => {
+  test('a session ends when its user disconnects the external identity of that sign-in, and a user cannot disconnect their only way to sign in', async () => {
     const userId = await createMember(db, world.accountId, 'member');
     const person = newPerson({ address: await addressOf(userId) });
     await connect(person, userId);
@@ -222,7 +222,7 @@ describe('a session of an identity', () => {
     expect(await sessionOf(alone)).toBeDefined();
   });
 
-  test('a user who is blocked in one of two accounts cannot sign in with an external identity of the account that blocks them', async () => {
+  test('a user who is blocked in one of two accounts cannot sign in through an external system of the account that blocks them', async () => {
     const userId = await createMember(db, world.accountId, 'member');
     const other = await createWorld(db);
     await db.sql(`insert into memberships (account_id, user_id, role) values ($1, $2, 'member')`, [
@@ -235,7 +235,7 @@ describe('a session of an identity', () => {
     expect(await signIn(person)).toEqual({ refused: 'blocked', userId });
   });
 
-  test('a server of the previous version rejects the session cookie of a user who signed in with an external identity', async () => {
+  test('a server of the previous version rejects the session cookie of a user who signed in through an external system', async () => {
     const outcome = await signIn(newPerson());
     // A server of the previous version accepts only session cookies that match this pattern.
     expect('token' in outcome && /^[A-Za-z0-9_-]{43}$/.test(outcome.token)).toBe(false);
@@ -243,7 +243,7 @@ describe('a session of an identity', () => {
 });
 
 describe('the erasure of an account', () => {
-  test('the erasure of an account ends the sessions of its external identities, and requests the deletion of users with no other way to sign in', async () => {
+  test('the erasure of an account ends the sessions that began in its external systems, and requests the deletion of users who cannot sign in otherwise', async () => {
     const alone = await signIn(newPerson());
     const member = await createMember(db, world.accountId, 'member');
     const person = newPerson({ address: await addressOf(member) });
@@ -263,7 +263,7 @@ describe('the erasure of an account', () => {
 });
 
 describe('an account that requires sign-in with its provider', () => {
-  test('if an account requires sign-in with its provider, only owners and users who signed in with that provider can access the account', async () => {
+  test('if an account requires its own sign-in provider, only owners and users who signed in through that provider can access the account', async () => {
     const [member, admin] = [
       await createMember(db, world.accountId, 'member'),
       await createMember(db, world.accountId, 'admin'),

@@ -70,7 +70,7 @@ async function measure(kind: 'typo' | 'reworded' | 'paraphrase', languages: read
   return { count, recall: similarities.length / count, similarities };
 }
 
-test('for at least 90 % of the near-duplicates in the labelled set, the search returns the original idea with a similarity of at least 0.6', async () => {
+test('for at least 90 % of the near-duplicates in the test data, the search returns the original idea with a similarity of at least 0.6', async () => {
   for (const kind of ['typo', 'reworded'] as const) {
     const { count, recall, similarities } = await measure(kind, labelled);
     expect(count).toBe(105);
@@ -79,7 +79,7 @@ test('for at least 90 % of the near-duplicates in the labelled set, the search r
   }
 });
 
-test('for at least 60 % of the paraphrases in each language of the labelled set, the search for similar ideas returns the original idea', async () => {
+test('for at least 60 % of the paraphrases in each language of the test data, the search for similar ideas returns the original idea', async () => {
   for (const one of labelled) {
     const { count, recall } = await measure('paraphrase', [one]);
     expect(count).toBe(21);

@@ -280,7 +280,7 @@ describe('the deletion of an idea', () => {
     ]);
   });
 
-  test('an author can delete an idea that has only their own votes and comments, but not an idea with a vote or comment by somebody else', async () => {
+  test('an author can delete an idea with only their own votes and comments, but not an idea with a vote or comment by somebody else', async () => {
     const own = await create();
     await ask(`POST ${idea(own.id)}/vote`, author, { value: 'up' });
     await comment(own.id, 'One more thing.');
@@ -390,7 +390,7 @@ describe('parallel changes of an idea', () => {
   );
 
   test.each([1, 2, 3, 4])(
-    "an edit of an idea in parallel with the idea's merge or deletion has the same result as if they had run one after the other (round %i)",
+    'an edit of an idea in parallel with its merge or deletion has the same result as a sequential run (round %i)',
     async () => {
       const [source, target] = [await create(), await create()];
       const [merge, edited] = await Promise.all([
@@ -466,7 +466,7 @@ describe('the change of a comment', () => {
     await expectRefusal(() => ask(`PATCH ${path(ideaId, made.id)}`, author, { body: 'x' }), 404, 'not_found');
   });
 
-  test('the author of a comment can edit or delete it for only 15 minutes, a moderator can do so at any time, and another member cannot', async () => {
+  test('the author of a comment can edit or delete it for only 15 minutes, a moderator can at any time, and other members never can', async () => {
     const { id: ideaId } = await create();
     const made = await comment(ideaId, 'As it was');
     await expectRefusal(() => ask(`PATCH ${path(ideaId, made.id)}`, stranger, { body: 'x' }), 403, 'not_author');
@@ -486,7 +486,7 @@ describe('the change of a comment', () => {
     }
   });
 
-  test('a frozen board refuses edits of comments, and a comment can be deleted but not edited if its idea is merged or in a status closed for comments', async () => {
+  test('a frozen board refuses edits of comments, and comments on merged ideas or in statuses closed for comments can be deleted but not edited', async () => {
     const { id: ideaId } = await create();
     const made = await comment(ideaId, 'As it was');
     const target = await create();
@@ -503,7 +503,7 @@ describe('the change of a comment', () => {
     expect((await ask(`DELETE ${path(ideaId, made.id)}`, author)).status).toBe(200);
   });
 
-  test('if 10 clients edit a comment at the same time with the same if_updated_at, one succeeds and the others get comment_changed', async () => {
+  test('if 10 clients edit a comment at the same time with the same if_updated_at, one succeeds and the others get the error comment_changed', async () => {
     const { id: ideaId } = await create();
     const made = await comment(ideaId, 'As it was');
     const answers = await Promise.all(
@@ -557,7 +557,7 @@ describe('the events of changes', () => {
     expect(JSON.stringify(data)).not.toMatch(/hunter|e-mail|Please/);
   });
 
-  test('a webhook gets idea.voted events only if its chosen event types include idea.voted, so a webhook without chosen event types gets none', async () => {
+  test('a webhook gets `idea.voted` events only if its chosen event types include `idea.voted`, so a webhook without chosen event types gets none', async () => {
     const receiver = await startReceiverForTest();
     await addWebhook(server, world, { url: `${receiver.url}/all`, eventTypes: [] });
     await addWebhook(server, world, { url: `${receiver.url}/votes`, eventTypes: ['idea.voted'] });
@@ -573,7 +573,7 @@ describe('the events of changes', () => {
     ]);
   });
 
-  test("the server records an event idea.tagged with the tag's id when a tag is added or removed, but not when the same request is repeated", async () => {
+  test("the server records an event `idea.tagged` with the tag's id when a tag is added or removed, but not when the same request is repeated", async () => {
     const { id } = await create();
     const [tag] = await server.sql<{ id: number }>(
       `insert into tags (account_id, board_id, name, color) values ($1, $2, 'Design', '#0f766e') returning id`,

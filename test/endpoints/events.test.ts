@@ -129,7 +129,7 @@ describe('the list of events', () => {
     expect(titlesOf((await list(follower, { after: data[1].cursor })).body)).toEqual(['3']);
   });
 
-  test('the list of events with after=now is empty, and its cursor leads to the later events', async () => {
+  test('the list of events with `after=now` is empty, and its cursor leads to the later events', async () => {
     const follower = await createFollower();
     const empty = (await list(follower, { after: 'now' })).body;
     await create(follower, '1');
@@ -140,7 +140,7 @@ describe('the list of events', () => {
     expect(titlesOf((await list(follower, { after: empty.next_cursor })).body)).toEqual(['1', '2']);
   });
 
-  test('the list of events returns only the event types in the parameter types, and next_cursor also skips events of other types', async () => {
+  test('the list of events returns only the event types in the parameter `types`, and `next_cursor` also skips events of other types', async () => {
     const follower = await createFollower();
     const { body: idea } = await create(follower);
     const say = (text: string) =>
@@ -161,7 +161,7 @@ describe('the list of events', () => {
     ]);
   });
 
-  test('a list of events that is requested with body=excerpt cuts the bodies of ideas to 300 characters and sets body_truncated', async () => {
+  test('a list of events that is requested with `body=excerpt` cuts the bodies of ideas to 300 characters and sets `body_truncated`', async () => {
     const follower = await createFollower();
     await create(follower);
     const [whole] = (await list(follower)).body.data;
@@ -230,7 +230,7 @@ describe('votes in the list of events', () => {
   const votesOf = (page: { data: { event: { data: { vote: object } } }[] }) =>
     page.data.map(({ event }) => event.data.vote);
 
-  test("the server records a board's idea.voted events only after the first request for this type, and lists them only if a request names the type", async () => {
+  test("the server records a board's `idea.voted` events only after the first request for this type, and lists them only if a request names the type", async () => {
     const follower = await createFollower();
     const { body: idea } = await create(follower);
     await vote(follower.token, idea.id, 'up');
@@ -252,7 +252,7 @@ describe('votes in the list of events', () => {
     );
   });
 
-  test('the server stops recording the votes of a board 32 days after the last request for idea.voted events', async () => {
+  test('the server stops recording the votes of a board 32 days after the last request for `idea.voted` events', async () => {
     const clock = testClock();
     const later = await startServerForTest({ on: server, clock });
     const follower = await createFollower();
@@ -316,7 +316,7 @@ describe('the cursor of the list of events', () => {
     expect((await list(follower, { after: renewed.next_cursor }, later)).status).toBe(200);
   });
 
-  test('the clean-up of old events keeps all events after a valid cursor, and the cursor stays valid if its own event is deleted', async () => {
+  test('when the server deletes old events, it keeps all events after a valid cursor, and the cursor stays valid if its own event is deleted', async () => {
     const follower = await createFollower();
     await create(follower, 'old');
     await create(follower, 'new');
@@ -332,7 +332,7 @@ describe('the cursor of the list of events', () => {
     expect(titlesOf((await list(follower, { after: data[0].cursor })).body)).toEqual(['new']);
   });
 
-  test('after a restore of the database, a cursor works if its event exists at the same position, and otherwise a request with the cursor gets cursor_expired', async () => {
+  test('after a restore of the database, a cursor works if its event exists at the same position, and otherwise its request gets the error cursor_expired', async () => {
     const follower = await createFollower();
     await create(follower, '1');
     await create(follower, '2');

@@ -32,7 +32,7 @@ const stored = () =>
   ]);
 
 describe('a created idea', () => {
-  test("the response to a new idea equals the stored idea, with the token's issuer as author and the first status of the category inbox", async () => {
+  test("the response to a new idea equals the stored idea, with the first status of the category `inbox` and the token's issuer as author", async () => {
     const issuerId = await createMember(server, world.accountId, 'admin', 'Ada Osei');
     const own = await issueToken(server, world, 'write', { issuerId });
     const { status, body } = await create(valid, own.token);
@@ -104,7 +104,7 @@ describe('a created idea', () => {
     expect(await server.sql('select from votes where idea_id = $1', [body.id])).toEqual([]);
   });
 
-  test("a new idea gets the board's first status of the category inbox, even if the status is custom or hidden", async () => {
+  test("a new idea gets the board's first status of the category `inbox`, even if the status is custom or hidden", async () => {
     const own = await createWorld(server, {
       statuses: [
         { key: 'planned', category: 'planned', label: 'Planned' },

@@ -81,14 +81,17 @@ test.each([
   ['completed', 'done'],
   ['declined', 'declined'],
   ['archived', 'archived'],
-] as const)('an idea in a status of the category %s has the value %s in the field status', async (category, status) => {
-  const own = await createWorld(server, { statuses: [{ key: 'custom-key', category, label: 'Custom' }] });
-  const reader = await issueToken(server, own, 'read');
-  const { body } = await get(await insertIdea(server, own, { status: 'custom-key' }), reader.token);
-  expect(body).toMatchObject({ status, status_key: 'custom-key', status_category: category, status_label: 'Custom' });
-});
+] as const)(
+  'an idea in a status of the category %s has the value %s in the field `status`',
+  async (category, status) => {
+    const own = await createWorld(server, { statuses: [{ key: 'custom-key', category, label: 'Custom' }] });
+    const reader = await issueToken(server, own, 'read');
+    const { body } = await get(await insertIdea(server, own, { status: 'custom-key' }), reader.token);
+    expect(body).toMatchObject({ status, status_key: 'custom-key', status_category: category, status_label: 'Custom' });
+  },
+);
 
-test("the response to every request that reads, lists, creates or changes an idea has the idea's url in the form that the setting IDEA_URL defines", async () => {
+test("the response to every request that reads, lists, creates or changes an idea has the idea's `url` in the form that the setting IDEA_URL defines", async () => {
   const own = await startServerForTest({
     environment: {
       BASE_URL: 'https://ideas.example.com',
@@ -120,7 +123,7 @@ test("the response to every request that reads, lists, creates or changes an ide
   expect(there.body.url).toBe(urlOf(elsewhere, 'another-board'));
 });
 
-test('the field my_vote of an idea is the vote of the requesting token, not the vote of its issuer or of another token', async () => {
+test('the field `my_vote` of an idea is the vote of the requesting token, not the vote of its issuer or of another token', async () => {
   const id = await insertIdea(server, world);
   await request(server, `POST /api/v1/ideas/${id}/vote`, { token, json: { value: 'up' } });
   const [voter] = await server.sql<{ id: number }>(
@@ -152,7 +155,7 @@ test('no token can read a rejected idea', async () => {
   for (const by of [token, moderator]) expect(await get(id, by)).toMatchObject({ status: 404, key: 'not_found' });
 });
 
-test('the response for a merged idea has the id of the target in merged_into_id', async () => {
+test('the response for a merged idea has the id of the target in `merged_into_id`', async () => {
   const id = await insertIdea(server, world);
   const target = await insertIdea(server, world);
   await request(server, `POST /api/v1/ideas/${id}/merge`, { token: moderator, json: { target_id: target } });
@@ -197,7 +200,7 @@ describe('the parameter expand', () => {
     return id;
   }
 
-  test('the response for an idea has the first page of its comments or votes only if the parameter expand names them', async () => {
+  test('the response for an idea has the first page of its comments or votes only if the parameter `expand` names them', async () => {
     const id = await createBusyIdea();
     const plain = (await get(id, moderator)).body;
     const [comments, votes] = [await list(id, 'comments'), await list(id, 'votes')];
@@ -213,7 +216,7 @@ describe('the parameter expand', () => {
     expect(rest.body.data).toMatchObject([{ body: 'Comment 21' }]);
   });
 
-  test('expand=votes needs a token with the moderate grant whose issuer is a moderator, and expand=comments works with every token', async () => {
+  test('the parameter `expand=votes` needs a token with the moderate grant whose issuer is a moderator, and `expand=comments` works with every token', async () => {
     const id = await insertIdea(server, world);
     const issuerId = await createMember(server, world.accountId, 'member');
     const former = await issueToken(server, world, 'moderate', { issuerId });
@@ -224,7 +227,7 @@ describe('the parameter expand', () => {
     for (const by of [token, former.token]) expect((await read(id, '?expand=comments', by)).status).toBe(200);
   });
 
-  test('a request for an idea is rejected if its parameter expand has an unknown value, an empty value or too many values', async () => {
+  test('a request for an idea is rejected if its parameter `expand` has an unknown value, an empty value or too many values', async () => {
     const id = await insertIdea(server, world);
     for (const value of ['', 'tags', 'comments,', 'comments, votes', 'Comments', 'comments,comments,comments']) {
       const answer = await read(id, `?expand=${value}`);
@@ -233,7 +236,7 @@ describe('the parameter expand', () => {
     }
   });
 
-  test('a request with the parameter expand gets 404 for an idea that the token cannot see', async () => {
+  test('a request with the parameter `expand` gets 404 for an idea that the token cannot see', async () => {
     const pending = await insertIdea(server, world, { moderationState: 'pending' });
     expect(await read(pending, '?expand=comments', token)).toMatchObject({ status: 404, key: 'not_found' });
     const { body } = await read(pending, '?expand=comments,votes');

@@ -93,7 +93,7 @@ describe('the orders of the list of ideas', () => {
     },
   );
 
-  test('the sort order trending ranks an idea with twice the score like an idea that is one week newer, and ranks an idea with a negative score lower', async () => {
+  test('the sort order `trending` ranks an idea with twice the score like an idea one week newer, and moves ideas with negative scores down', async () => {
     const trending = await openBoard();
     const age = (days: number) => ({ created_at: new Date(clock.now().getTime() - days * 86_400_000) });
     await insert(trending, 'new without votes', age(0));
@@ -116,7 +116,7 @@ describe('the orders of the list of ideas', () => {
     expect(rest).toEqual(expected.slice(2));
   });
 
-  test('the database function idea_trend adds exactly one week to the time of an idea for each doubling of its score', async () => {
+  test('the database function `idea_trend` adds exactly one week to the time of an idea for each doubling of its score', async () => {
     const week = 604_800;
     const rows = await server.sql<{ score: number; rank: string }>(
       `select score, idea_trend(score, '2026-01-01T00:01:00Z') as rank from unnest(array[-8, -1, 0, 1, 2, 4, 1024]) score`,
@@ -216,7 +216,7 @@ describe('the filters of the list of ideas by time', () => {
     },
   );
 
-  test('a status change moves an idea to the top of the list sorted by updated, and the filter updated_since then finds the idea', async () => {
+  test('a status change moves an idea to the top of the list sorted by `updated`, and the filter `updated_since` then finds the idea', async () => {
     const own = await openBoard('moderate');
     const id = await insert(own, 'changed', { created_at: at('01:00:00.000'), updated_at: at('01:00:00.000') });
     await insert(own, 'unchanged', { created_at: at('02:00:00.000'), updated_at: at('02:00:00.000') });
@@ -229,7 +229,7 @@ describe('the filters of the list of ideas by time', () => {
 });
 
 describe('the filters of the list of ideas by tag and by author', () => {
-  test('the filter tag of the list of ideas finds the ideas with this tag, in every sort order and together with other filters', async () => {
+  test('the filter `tag` of the list of ideas finds the ideas with this tag, in every sort order and together with other filters', async () => {
     const board = await openBoard();
     const tagId = await createTag(server, board.world.accountId, board.world.boardId);
     const otherTagId = await createTag(server, board.world.accountId, board.world.boardId);
@@ -249,7 +249,7 @@ describe('the filters of the list of ideas by tag and by author', () => {
     expect(await board.titles({ tag: tagId, per_page: 1, cursor: page.body.next_cursor })).toEqual(['idea 1']);
   });
 
-  test('the filter author of the list of ideas finds the ideas by this user, in every sort order and together with other filters', async () => {
+  test('the filter `author` of the list of ideas finds the ideas by this user, in every sort order and together with other filters', async () => {
     const board = await openBoard();
     const ada = await createMember(server, board.world.accountId, 'member');
     await insert(board, 'by Ada', { author_id: ada });

@@ -142,7 +142,7 @@ test('if a killed server of an old version left its PostgreSQL running, the next
   expect(left.child?.exitCode).toBe(0);
 });
 
-test('a command line tool can use the PostgreSQL of a running server of an old version, but no second server can start on the same data directory', async () => {
+test('a command line tool can use the PostgreSQL of a running old server, but no second server can start on the same data directory', async () => {
   const dataDir = await makeTrustingDataDir();
   const { socketDir, port } = await launchTrusting(dataDir);
   const owner = new Client({ host: socketDir, port, user: 'idea_board', database: 'postgres' });

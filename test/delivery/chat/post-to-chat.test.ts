@@ -164,7 +164,7 @@ describe('a chat channel', () => {
 
 describe('a failed chat post', () => {
   test.each([404, 410])(
-    'after the HTTP status %i in the response to a chat post, the server disables the chat channel and removes the waiting posts of the channel',
+    "after the HTTP status %i in the response to a chat post, the server disables the chat channel and removes the channel's waiting posts",
     async status => {
       const channelId = await insertChannel('slack');
       chat.respondWith(status);

@@ -236,7 +236,7 @@ describe('a mail job', () => {
     expect(recipients()).toEqual(['grace@example.com']);
   });
 
-  test('a mail that waits for a retry is not sent to a user who meanwhile unfollowed the idea, was blocked, left the account or removed their address', async () => {
+  test('a mail is not retried if its recipient meanwhile unfollowed the idea, was blocked, left the account or removed their address', async () => {
     const [unfollowed, blocked, left, silent] = [
       await createFollower('unfollowed'),
       await createFollower('blocked'),
@@ -261,7 +261,7 @@ describe('a mail job', () => {
     expect(recipients()).toEqual(['grace@example.com']);
   });
 
-  test('a mail that the mail server rejects permanently is not retried, and the rest of the batch is sent', async () => {
+  test('a mail that the mail server rejects permanently is not retried, and the other mails of the batch are sent', async () => {
     for (const name of ['anna', 'refused', 'zoe']) await createFollower(name);
     smtp.refuse('refused@example.com', 550);
     await setStatus();
@@ -415,7 +415,7 @@ describe('the notices before a token expires', () => {
     expect(raw).toContain('List-Unsubscribe-Post: List-Unsubscribe=One-Click');
   });
 
-  test('no expiry notice is sent for a token that is revoked, expired or an OAuth grant, or whose issuer is blocked, demoted or without mail address', async () => {
+  test('no expiry notice is sent for revoked tokens, expired tokens, OAuth grants, or tokens whose issuer is blocked, demoted or without a mail address', async () => {
     const admin = await createMember(server, world.accountId, 'admin', 'Former');
     const blocked = await createMember(server, world.accountId, 'admin', 'Blocked');
     const silent = await createMember(server, world.accountId, 'admin', 'Silent');

@@ -182,7 +182,7 @@ describe('notifications on a board with pre-moderation', () => {
     expect(await tell()).toEqual({ 'idea.pending': moderators.filter(one => one !== admin) });
   });
 
-  test('when a pending idea is approved, the server records the event idea.created and notifies the author of the idea', async () => {
+  test('when a pending idea is approved, the server records the event `idea.created` and notifies the author of the idea', async () => {
     await tell();
     const types = () =>
       server.sql('select type, actor_id::int from events where idea_id = $1 order by occurred_at, type', [ideaId]);
@@ -317,7 +317,7 @@ describe('the job that notifies all followers', () => {
     await server.sql(`delete from graphile_worker._private_jobs`);
   });
 
-  test('the server runs the same SQL statements for a status change with 10,000 followers as with ten, and all followers get a notification', async () => {
+  test('a status change runs the same SQL statements for an idea with 10,000 followers as with ten, and all followers get a notification', async () => {
     await addFollowers(10);
     const few = await logStatements(() => setStatus(world.ownerId));
     await tell();

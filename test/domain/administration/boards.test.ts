@@ -150,7 +150,7 @@ test('a status cannot be removed from its board while an idea has this status, e
   expect(await keys()).toEqual(['open', 'planned', 'in_progress', 'done', 'archived']);
 });
 
-test('the last status of a board in the category inbox cannot be removed or moved to another category', async () => {
+test('the last status of a board in the category `inbox` cannot be removed or moved to another category', async () => {
   await refuseRemoval('open', "open is the board's last status of the category inbox");
   await refuseChange('open', { category: 'planned' }, "open is the board's last status of the category inbox");
   await change('open', { category: 'inbox', label: 'New' });
@@ -159,7 +159,7 @@ test('the last status of a board in the category inbox cannot be removed or move
   await refuseRemoval('planned', "planned is the board's last status of the category inbox");
 });
 
-test('if two requests remove the last two inbox statuses of a board at the same time, one of the statuses stays', async () => {
+test('if two requests remove the last two statuses in the category `inbox` of a board at the same time, one of the statuses stays', async () => {
   await change('planned', { category: 'inbox' });
   const removal = (key: string) => async (admin: Administration) =>
     removeStatus(admin, await requireStatus(admin, board, key));

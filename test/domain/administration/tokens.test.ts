@@ -89,7 +89,7 @@ test.each([
   ['blocked', 'blocked', ['oauth']],
   ['demoted', 'demoted', []],
 ] as const)(
-  "if an admin is %s while creating an API token and an OAuth token, the server keeps or revokes the new tokens like the admin's existing tokens",
+  "if an admin is %s while creating an API and an OAuth token, the server keeps or revokes these tokens like the admin's existing tokens",
   async (_, way, expected) => {
     const member = { accountId: world.accountId, userId: await createMember(db, world.accountId, 'admin') };
     const leave = (admin: Administration) => {
@@ -155,7 +155,7 @@ test.each(['api', 'oauth'] as const)('a token of the kind %s can have at most 10
   expect(await db.sql('select from api_token_boards where token_id = $1', [token.id])).toHaveLength(100);
 });
 
-test('a token cannot be created for an account whose plan excludes the Agent API, but the plan community never excludes it', async () => {
+test('a token cannot be created for an account whose plan excludes the Agent API, but the plan `community` never excludes it', async () => {
   const plan = (name: string) => db.sql('update accounts set plan = $2 where id = $1', [world.accountId, name]);
   await plan('free');
   await expectRefusal(
@@ -252,7 +252,7 @@ const secretsOf = async (id: number) => {
   return row;
 };
 
-test('if two parallel requests rotate a token and keep its old secret valid for a time, the second request is refused, and the old secret still works', async () => {
+test('if two parallel requests rotate a token and keep its old secret valid, the second request is refused, and the old secret still works', async () => {
   const { token, plaintext } = await newToken();
   let first = '';
   const results = await administerAtOnce(

@@ -62,7 +62,7 @@ async function onCopy(work: (copy: TestDatabase) => Promise<unknown>) {
   }
 }
 
-test('if an erasure clean-up is killed after 1, 2, 3 and more SQL statements, a complete run afterwards has the result of an uninterrupted clean-up', async () => {
+test('an erasure that is killed after any number of SQL statements and then runs again leaves the same data as an uninterrupted erasure', async () => {
   await onCopy(async copy => {
     let isKilled = true;
     let runs = 0;
@@ -77,7 +77,7 @@ test('if an erasure clean-up is killed after 1, 2, 3 and more SQL statements, a 
   });
 });
 
-test('if an erasure clean-up is killed at random moments, a complete run afterwards has the result of an uninterrupted clean-up', async () => {
+test('an erasure that is killed at random moments and then runs again leaves the same data as an uninterrupted erasure', async () => {
   // If the clean-up ended before the first kill, the loop repeats the test on a new copy of the database.
   let kills = 0;
   while (kills === 0) await onCopy(killAgainAndAgain);
@@ -102,7 +102,7 @@ test('if an erasure clean-up is killed at random moments, a complete run afterwa
   }
 });
 
-test('only one of two parallel erasure clean-ups runs, and the other clean-up reports that it did nothing', async () => {
+test('if two processes start to erase users and accounts at the same time, only one does so, and the other reports that it did nothing', async () => {
   await onCopy(async copy => {
     // While the test holds this lock, the first clean-up cannot end before the second clean-up begins.
     const blocker = await connect(copy.url);
@@ -117,7 +117,7 @@ test('only one of two parallel erasure clean-ups runs, and the other clean-up re
   });
 });
 
-test('eight parallel calls of requirePlaceholder() create only one placeholder user', async () => {
+test('eight parallel calls of requirePlaceholder() create only one user as the placeholder for erased users', async () => {
   await onCopy(async copy => {
     const made = await Promise.all(Array.from({ length: 8 }, () => requirePlaceholder(copy.database, now)));
     expect(new Set(made.map(({ id }) => id)).size).toBe(1);
@@ -125,7 +125,7 @@ test('eight parallel calls of requirePlaceholder() create only one placeholder u
   });
 });
 
-test('parallel erasures of one account, or of one user, have the result of a single erasure', async () => {
+test('parallel erasures of one account, or of one user, leave the same data as a single erasure', async () => {
   await onCopy(async copy => {
     // Creates the placeholder user first, the author of the content of erased users. Otherwise several parallel
     // erasures would try to insert this user, and each failed try would use up an id. The placeholder user would then

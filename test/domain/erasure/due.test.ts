@@ -113,7 +113,7 @@ describe('reasons that prevent an erasure', () => {
     expect(await runCleanUp(db)).toMatchObject({ users: [{ id: userId }], held: [] });
   });
 
-  test('one clean-up can erase an account and also its owner, who owns no other account', async () => {
+  test("one run of the erasure can erase an account and also the account's owner if the owner owns no other account", async () => {
     const { accountId, ownerId } = await createWorld(db);
     await scheduleDeletion(db, accountId);
     await requestDeletion(db, ownerId);
@@ -224,7 +224,7 @@ describe('the start of an erasure', () => {
   });
 });
 
-test('the deletion of the placeholder user cannot be requested', async () => {
+test('the deletion of the placeholder for erased users cannot be requested', async () => {
   const [placeholder] = await db.sql<{ id: number }>('select id from users where is_placeholder');
   await expectRefusal(
     db,
@@ -234,7 +234,7 @@ test('the deletion of the placeholder user cannot be requested', async () => {
   );
 });
 
-test('no cron task erases an account or user, even if the grace period has ended', async () => {
+test('no cron task of the server erases an account or user, even if the grace period has ended', async () => {
   const userId = await createUser(db);
   const { accountId } = await createWorld(db);
   await requestDeletion(db, userId, 1000);

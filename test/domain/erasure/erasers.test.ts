@@ -34,7 +34,7 @@ test('an extension erases its data about a user in the transaction that deletes 
   expect(await db.sql('select from notes')).toEqual([]);
 });
 
-test('if an extension fails to erase its data about a user, the user and the data stay, and the next clean-up erases both', async () => {
+test('if an extension fails to erase its data about a user, the user and the data stay, and the next erasure run removes both', async () => {
   const userId = await createAuthor();
   let isBroken = true;
   const notes: UserEraser = {

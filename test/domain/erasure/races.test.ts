@@ -83,7 +83,7 @@ describe('a request that began before the erasure of its user', () => {
     expect(await server.sql('select comment_count from ideas where id = $1', [ideaId])).toEqual([{ comment_count: 0 }]);
   });
 
-  test('if the user of a vote is erased while the vote waits for a lock, the vote still counts unless a webhook event would name the user', async () => {
+  test("a vote that waits for a lock while its user is erased counts if no webhook gets the vote's event, and otherwise gets 401", async () => {
     const ideaId = await insertIdea(server, world);
     const line = `POST /api/v1/ideas/${ideaId}/vote`;
     expect((await overtake(lockIdea, ideaId, line, { value: 'up' })).status).toBe(200);
@@ -97,7 +97,7 @@ describe('a request that began before the erasure of its user', () => {
 });
 
 describe('uncommitted writes during an erasure', () => {
-  test('the erasure of a user waits for an uncommitted comment of the user, and then makes the placeholder user the author of the comment', async () => {
+  test("the erasure of a user waits for an uncommitted comment of the user, and then replaces the comment's author with the placeholder for erased users", async () => {
     const { userId } = await createLeaving();
     const ideaId = await insertIdea(server, world);
     const writer = await holding(
@@ -137,7 +137,7 @@ describe('uncommitted writes during an erasure', () => {
     await expectInvariants(server);
   });
 
-  test('if an event about an idea of a user commits during the erasure of the user, the event shows the placeholder user afterwards', async () => {
+  test("if an event about a user's idea commits during the erasure of the user, the event afterwards shows the placeholder for erased users", async () => {
     const { userId } = await createLeaving();
     const ideaId = await insertIdea(server, world, { authorId: userId });
     const recorder = await holding('select from ideas where id = $1 for no key update', [ideaId]);

@@ -41,7 +41,7 @@ async function shownBy(eventId: string) {
 
 const redactionOf = (userId: number) => ({ accountId: world.accountId, userId, placeholder, batchSize: 2 });
 
-test("after the erasure of a user, events of the user's actions show the placeholder user as actor and author, in the columns data and body", async () => {
+test("after the erasure of a user, the columns `data` and `body` of the user's events show the placeholder for erased users as actor and author", async () => {
   const userId = await createMember(server, world.accountId, 'moderator', 'Ada');
   const eventIds = [];
   for (let n = 0; n < 3; n++) eventIds.push(await recordMerge(userId, world.ownerId));
@@ -62,7 +62,7 @@ test("after the erasure of a user, events of the user's actions show the placeho
   expect({ ...data, actor: null, idea: null }).toEqual({ ...before.data, actor: null, idea: null });
 });
 
-test("an event about an idea of an erased user shows the placeholder user as the idea's author, in the columns data and body", async () => {
+test("the columns `data` and `body` of an event about an erased user's idea show the placeholder for erased users as the idea's author", async () => {
   const userId = await createMember(server, world.accountId, 'member', 'Jun');
   const eventId = await recordMerge(world.ownerId, userId);
   expect(await moveIdeas(server.database, redactionOf(userId), new Date())).toBe(1);
@@ -73,7 +73,7 @@ test("an event about an idea of an erased user shows the placeholder user as the
   );
 });
 
-test('after an erasure, an event that the previous server version stored without data shows the placeholder user in its body, and still has no data', async () => {
+test('an event that the previous server version stored without data shows the placeholder for erased users in its body, and still has no data', async () => {
   const userId = await createMember(server, world.accountId, 'moderator', 'Kim');
   const eventIds = [await recordMerge(userId, world.ownerId), await recordMerge(world.ownerId, userId)];
   await server.sql('update events set data = null where id = any ($1)', [eventIds]);

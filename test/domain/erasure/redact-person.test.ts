@@ -8,7 +8,7 @@ const redact = (value: unknown) => {
   return redacted === undefined ? undefined : JSON.parse(redacted);
 };
 
-test('redactPerson() replaces an erased person with the placeholder user everywhere in a JSON value and keeps all other fields', () => {
+test('redactPerson() replaces an erased person with the placeholder for erased users everywhere in a JSON value and keeps all other fields', () => {
   const shown = {
     actor: { id: 7, name: 'Ada', token_id: 3 },
     idea: { id: 7, author: { id: 7, name: 'Ada' }, tags: [{ id: 7, name: 'Billing', color: '#000000' }] },

@@ -94,7 +94,7 @@ describe('an erased user', () => {
     expect(await server.sql('select count(*) as n from voters where user_id is null')).not.toEqual([{ n: 0 }]);
   });
 
-  test('the ideas and comments of an erased user are kept, with the placeholder user as their author', async () => {
+  test('the ideas and comments of an erased user are kept, and their author becomes the placeholder for erased users', async () => {
     expect(await server.sql(writings)).toEqual(before[writings]);
     expect(await server.sql('select id, name, email from users where is_placeholder')).toEqual([
       { id: placeholderId, name: 'Deleted user', email: null },
@@ -116,7 +116,7 @@ describe('an erased user', () => {
     expect(again.body.updated_at > shown.updatedAt).toBe(true);
   });
 
-  test('the tokens of an erased user are revoked and lose the network of their last use, and the placeholder user becomes their issuer', async () => {
+  test('the tokens of an erased user are revoked and lose the network of their last use, and their issuer becomes the placeholder for erased users', async () => {
     expect((await read('GET /api/v1/ideas', populated.personToken.token)).key).toBe('unauthorized');
     const tokens = await server.sql(
       `select distinct name, issuer_id, revoked_at is not null as is_revoked, last_used_network from api_tokens where id <> all ($1)`,
@@ -130,7 +130,7 @@ describe('an erased user', () => {
     expect(tokens).toEqual([{ ...shown, is_revoked: true, last_used_network: null }]);
   });
 
-  test('events show the placeholder user in place of an erased user and still match the contract', async () => {
+  test('events show the placeholder for erased users instead of an erased user and still match the contract', async () => {
     const rows = await server.sql<RecordedEvent & { type: keyof typeof events; actor_id: number }>(
       `select type, occurred_at, data, body, actor_id from events where type not in ('idea.pending', 'idea.rejected')`,
     );
@@ -154,7 +154,7 @@ describe('an erased user', () => {
     expect(rows.some(({ body }) => JSON.stringify(body).includes('"name":"Night"'))).toBe(true);
   });
 
-  test('after an erasure, a pending webhook delivery is marked as redacted if and only if its event shows the placeholder user', async () => {
+  test('after an erasure, a pending webhook delivery is marked as redacted if and only if its event shows the placeholder for erased users', async () => {
     const pending = await server.sql<{ is_redacted: boolean; shows_placeholder: boolean }>(
       `select d.is_redacted, e.body::text like '%"Deleted user"%' as shows_placeholder
       from webhook_deliveries d join events e on e.id = d.event_id where d.state = 'pending'`,
@@ -166,7 +166,7 @@ describe('an erased user', () => {
     expect(responses.length).toBeGreaterThan(0);
   });
 
-  test('after an erasure, a repeated request with an Idempotency-Key still gets its stored response, with the placeholder user as author', async () => {
+  test('a repeated request with an Idempotency-Key still gets its stored response after an erasure, but its author is then the placeholder for erased users', async () => {
     const [kept] = await server.sql<{ path: string; key: string }>(
       `select path, key from idempotency_keys where token_id = $1 and path like $2`,
       [populated.ownToken.id, `%/${populated.ideaId}/tags`],
@@ -201,7 +201,7 @@ describe('an erased user', () => {
     await server.sql('delete from users where id = $1', [newUser?.id]);
   });
 
-  test('a second clean-up after the erasure of a user changes nothing', async () => {
+  test('after a user is erased, a second run of the erasure changes nothing', async () => {
     const lines = await dump(server);
     expect(await runCleanUp(server)).toEqual({ isAlone: true, accounts: [], users: [], held: [], failed: [] });
     expect(await dump(server)).toEqual(lines);
