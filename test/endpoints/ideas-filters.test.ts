@@ -263,7 +263,7 @@ describe('the filters of the list of ideas by tag and by author', () => {
     expect(await board.titles({ author: ada, per_page: 1, page: 2 })).toEqual(['by Ada']);
   });
 
-  test("the list of ideas is empty if it is filtered by an unknown tag or author, another board's tag, or an author from another account", async () => {
+  test("a board's list of ideas is empty if it is filtered by an unknown tag or author, another board's tag, or another account's author", async () => {
     const [board, other] = [await openBoard(), await openBoard()];
     await insert(board, 'own');
     const sibling = await createBoard(server, board.world.accountId);
@@ -302,7 +302,7 @@ describe('the filters of the list of ideas by tag and by author', () => {
 describe('ideas by their ids', () => {
   const namesOf = ({ body }: { body: { data: { title: string }[] } }) => body.data.map(({ title }) => title);
 
-  test('a request for ideas by their ids returns each of these ideas once, in the order of the request, and skips unknown ids', async () => {
+  test('a request for ideas by their ids returns each of these ideas once, in the order of the requested ids, and skips unknown ids', async () => {
     const board = await openBoard();
     const [a, b, c] = [await insert(board, 'a'), await insert(board, 'b'), await insert(board, 'c')];
     const answer = await board.list({ ids: `${b},999999999,${c},${b},${a}` });
@@ -314,7 +314,7 @@ describe('ideas by their ids', () => {
     expect((await board.list({ ids: '999999999' })).body.data).toEqual([]);
   });
 
-  test('a request for ideas by their ids can separate the ids with commas or repeat the parameter, and a tool call can pass an array', async () => {
+  test('a request for ideas by their ids can repeat the parameter `ids`, and an MCP tool call can pass an array of ids', async () => {
     const board = await openBoard();
     const ids = [await insert(board, 'a'), await insert(board, 'b')];
     const { token } = board;
@@ -354,7 +354,7 @@ describe('ideas by their ids', () => {
     }
   });
 
-  test('a request for ideas by their ids leaves out ideas of another board or account', async () => {
+  test("a request for a board's ideas by their ids leaves out ideas of another board or account", async () => {
     const [board, other] = [await openBoard('moderate'), await openBoard()];
     const { world } = board;
     const { id: boardId } = await createBoard(server, world.accountId);

@@ -45,7 +45,7 @@ async function insertTitles({ world }: Board, titles: string[], input: Parameter
 }
 
 describe('GET /api/v1/ideas', () => {
-  test('the list of ideas of a board without ideas is one empty page', async () => {
+  test('on a board without ideas, the list of ideas is one empty page', async () => {
     const { list } = await openBoard();
     expect((await list()).body).toEqual({ data: [], page: 1, per_page: 20, has_more: false, next_cursor: null });
   });
@@ -60,7 +60,7 @@ describe('GET /api/v1/ideas', () => {
     expect(body.data[0].my_vote).toBe('down');
   });
 
-  test('the list of ideas has no ideas of another board and, by default, no pending, rejected or merged ideas', async () => {
+  test("a board's list of ideas has no ideas of another board and, by default, no pending, rejected or merged ideas", async () => {
     const board = await openBoard({}, 'moderate');
     const other = await openBoard();
     await insertTitles(other, ['Elsewhere']);
@@ -111,7 +111,7 @@ describe('the bodies of the list', () => {
     lines: ['a\n'.repeat(150), true],
   };
 
-  test('the list of ideas has the whole body of each idea if the query parameter body is missing or has the value full', async () => {
+  test('the list of ideas has the whole body of each idea if the query parameter `body` is missing or has the value `full`', async () => {
     expect(await read({})).toEqual(whole);
     expect(await read({ body: 'full' })).toEqual(whole);
   });
@@ -123,7 +123,7 @@ describe('the bodies of the list', () => {
     },
   );
 
-  test('the parameter body=excerpt also shortens the bodies in search results and on later pages of the list of ideas', async () => {
+  test('the parameter `body=excerpt` also shortens the bodies in search results and on later pages of the list of ideas', async () => {
     expect(await read({ q: 'emoji', body: 'excerpt' })).toEqual({ emoji: cut.emoji, 'more emoji': cut['more emoji'] });
     const first = await board.list({ per_page: '1', body: 'excerpt' });
     const cursor: string = first.body.next_cursor;
@@ -146,7 +146,7 @@ describe('the bodies of the list', () => {
   });
 
   test.each(['', 'FULL', 'none', '300'])(
-    'a request for the list of ideas is rejected if the query parameter body has the invalid value %j',
+    'a request for the list of ideas is rejected if the query parameter `body` has the invalid value %j',
     async body => {
       expect(await board.list({ body })).toMatchObject({ status: 422, key: 'validation_failed' });
     },
@@ -184,7 +184,7 @@ describe('the filters by status', () => {
     ['declined', ['is declined', 'is spam']],
     ['archived', []],
   ])(
-    'the filter status=%s finds the ideas in every status of this category, including custom and hidden statuses',
+    'the filter `status=%s` finds all ideas whose field `status` has this value, including ideas in custom and hidden statuses',
     async (status, titles) => {
       expect(await sorted({ status })).toEqual(titles);
     },
@@ -202,11 +202,11 @@ describe('the filters by status', () => {
     ['', []],
     [`' or 1=1 --`, []],
     ['%', []],
-  ])('the filter status_key=%s finds only the ideas in the status with this key', async (status_key, titles) => {
+  ])('the filter `status_key=%s` finds only the ideas in the status with this key', async (status_key, titles) => {
     expect(await sorted({ status_key })).toEqual(titles);
   });
 
-  test('if a request has the filters status and status_key, only status_key takes effect, even if the result is empty', async () => {
+  test('if a request has the filters `status` and `status_key`, only `status_key` takes effect, even if the result is empty', async () => {
     expect(await sorted({ status: 'planned', status_key: 'new' })).toEqual(['is new']);
     expect(await sorted({ status: 'planned', status_key: 'unknown' })).toEqual([]);
     expect(await sorted({ status: 'open', status_key: 'spam' })).toEqual(['is spam']);
@@ -354,7 +354,7 @@ describe('the search in titles', () => {
     expect(answer.body.result.structuredContent).toEqual(whole.body);
   });
 
-  test('a search text can have at most 100 Unicode code points', async () => {
+  test('the search text of the idea search can have at most 100 Unicode code points', async () => {
     expect((await board.list({ q: 'a'.repeat(100) })).status).toBe(200);
     expect((await board.list({ q: '😀'.repeat(100) })).status).toBe(200);
     expect((await board.list({ q: ` ${'a'.repeat(100)} ` })).status).toBe(200);
@@ -394,7 +394,7 @@ describe('the search in titles', () => {
 });
 
 describe('the order of the list', () => {
-  test('the list of ideas is by default sorted newest first, and among ideas of the same millisecond by the higher id first', async () => {
+  test('the default sort order of the list of ideas is newest first, and ideas of the same millisecond are sorted by the higher id first', async () => {
     const board = await openBoard();
     const at = (time: string) => ({ createdAt: new Date(time) });
     await insertTitles(board, ['tie 1'], at('2026-03-14T09:00:00.001Z'));
@@ -407,7 +407,7 @@ describe('the order of the list', () => {
     expect(await board.titles({ sort: 'newest' })).toEqual(expected);
   });
 
-  test('the sort order top lists the ideas with the highest score first, and among ideas with equal scores the higher id first', async () => {
+  test('the sort order `top` lists the ideas with the highest score first, and among ideas with equal scores the higher id first', async () => {
     const board = await openBoard();
     const scores: [string, number, number, string][] = [
       ['minus', 0, 2, 'open'],
@@ -443,7 +443,7 @@ describe('the pages of the list', () => {
   });
 
   test.each(['1', '20', '100'])(
-    'a page with up to %s ideas says whether a next page exists, and has a cursor only if a next page exists',
+    'a page of up to %s ideas says whether a next page exists, and has a cursor only if a next page exists',
     async perPage => {
       const size = Number(perPage);
       const first = (await board.list({ per_page: perPage })).body;
@@ -650,7 +650,7 @@ describe('the approval queue', () => {
     expect(await board.titles({ ...pending, per_page: '2', cursor: first.next_cursor })).toHaveLength(1);
   });
 
-  test('a pending idea that becomes published is in the list of ideas and no longer in the approval queue', async () => {
+  test('when a pending idea is published, it moves from the approval queue to the list of ideas', async () => {
     const board = await openBoard({}, 'moderate');
     const [id] = await insertTitles(board, ['Approved'], { moderationState: 'pending' });
     expect(await board.titles(pending)).toEqual(['Approved']);
@@ -659,7 +659,7 @@ describe('the approval queue', () => {
     expect(await board.titles()).toEqual(['Approved']);
   });
 
-  test('the list of ideas rejects every value of the parameter moderation_state except pending', async () => {
+  test('the list of ideas rejects every value of the parameter `moderation_state` except `pending`', async () => {
     const board = await openBoard({}, 'moderate');
     for (const moderation_state of ['published', 'rejected', '', 'PENDING']) {
       expect(await board.list({ moderation_state })).toMatchObject({ status: 422, key: 'validation_failed' });

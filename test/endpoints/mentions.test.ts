@@ -112,7 +112,7 @@ describe('a name after @', () => {
     expect(await told()).toEqual({ 'user.mentioned': people });
   });
 
-  test('a text does not mention people who are not members of the account', async () => {
+  test('a name after @ mentions nobody if the person with this name is not a member of the account', async () => {
     await createUser(server, 'Olga Outside');
     const elsewhere = await createWorld(server);
     await createMember(server, elsewhere.accountId, 'member', 'Eve Elsewhere');
@@ -234,7 +234,7 @@ describe('the notification of a mention', () => {
 });
 
 describe('the edit of a comment', () => {
-  test('the edit of a comment notifies only members whom the comment has never mentioned before', async () => {
+  test('after a comment is edited, the server notifies only mentioned members whom this comment has never mentioned before', async () => {
     const [mona, otto, later] = [await member('Mona'), await member('Otto'), await member('Later')];
     const visitor = await signedIn(server, authorId);
     const { body } = await comment('@Mona');

@@ -58,7 +58,7 @@ type Copy = typeof copy extends fc.Arbitrary<infer T> ? T : never;
 const copyVotes = ({ idea, target, count }: Copy, ids: number[]) =>
   server.sql('select copy_votes($1, $2, $3, 0, $4)', [world.accountId, ids[idea], ids[target], count]);
 
-test("votes that the server copies to the target before a merge have no effect until the merge, and do not change the merge's result", async () => {
+test("votes that the server copies to the target idea before a merge have no effect until the merge, and do not change the merge's result", async () => {
   const some = fc.oneof({ weight: 3, arbitrary: command }, { weight: 2, arbitrary: copy });
   await fc.assert(
     fc.asyncProperty(fc.array(some, { minLength: 30, maxLength: 40, size: 'max' }), async commands => {

@@ -42,7 +42,7 @@ async function idea(...values: ('up' | 'down' | 'none')[]) {
   return ideaId;
 }
 
-test('a merge counts one vote for each voter, and if somebody voted on both ideas, the vote on the target counts', async () => {
+test('a merge counts one vote for each voter, and if a voter voted on both ideas, the vote on the target idea counts', async () => {
   const source = await idea('up', 'down', 'up', 'down');
   const target = await idea('none', 'none', 'down', 'up', 'up');
   const answer = await merge(source, target);
@@ -111,7 +111,7 @@ test('a vote on a merged idea gets 404 and changes nothing', async () => {
   expect(await snapshot(server)).toEqual(before);
 });
 
-test('a vote on an idea counts on the target after a merge, and the voter can change or withdraw the vote there', async () => {
+test('after an idea is merged, its votes count on the target idea, and each voter can change or withdraw their vote there', async () => {
   const source = await idea('up', 'up', 'up');
   const target = await idea();
   await merge(source, target);
@@ -151,7 +151,7 @@ test("a voter's withdrawn vote on the target of a merge stays withdrawn if anoth
   expect((await read(target, voters[0])).my_vote).toBe('down');
 });
 
-test('if a voter voted on several ideas that are merged into one target, only the vote on the idea merged first counts', async () => {
+test('if a voter voted on several ideas that are merged into one target idea, only their vote on the idea that was merged first counts', async () => {
   const first = await idea('up', 'up');
   const second = await idea('down', 'none', 'down');
   const target = await idea();
@@ -168,7 +168,7 @@ test('if a voter voted on several ideas that are merged into one target, only th
 });
 
 describe('a chain of merges', () => {
-  test('the last idea of a chain of merges counts one vote for each voter of the chain', async () => {
+  test('if ideas are merged in a chain, the last idea counts one vote for each voter of the ideas in the chain', async () => {
     const a = await idea('up', 'up', 'up');
     const b = await idea('down', 'none', 'none', 'up');
     const c = await idea('none', 'down', 'none', 'none', 'up');
@@ -375,7 +375,7 @@ test('two merges of the same two ideas in opposite directions lock the ideas in 
   expect(statements.filter(({ text }) => text === 'begin')).toHaveLength(3);
 });
 
-test('an unmerge that waits to lock an idea added to the chain by a concurrent merge keeps no lock on any other idea', async () => {
+test('while an unmerge waits for the lock on an idea that a concurrent merge added to the chain, it holds no lock on other ideas', async () => {
   const [target, source, middle] = [await idea(), await idea('up'), await idea('down', 'up')];
   await merge(source, middle);
   const [first, second] = [await server.database.pool.connect(), await server.database.pool.connect()];

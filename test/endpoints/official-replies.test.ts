@@ -87,7 +87,7 @@ async function told() {
 }
 
 describe('the official reply of a status change', () => {
-  test('an official reply is a comment with the field official, counts as a comment, and has the issuer of the token as its author', async () => {
+  test("an official reply is a comment with the field `official`, increases the comment count, and has the token's issuer as its author", async () => {
     const answer = await setStatus('planned', '  In spring.\n');
     expect([answer.status, answer.body.status_key, answer.body.comment_count]).toEqual([200, 'planned', 1]);
     expect(await comments()).toEqual([
@@ -160,7 +160,7 @@ describe('the official reply of a status change', () => {
     expect(await comment('One more thing.')).toMatchObject({ status: 422, key: 'consecutive_comment' });
   });
 
-  test("an official reply can be sent together with a change to a status closed for comments, and the reply's author can edit the reply later", async () => {
+  test("a request can set a status that is closed for comments and add an official reply, and the reply's author can edit the reply", async () => {
     expect((await setStatus('no', 'It does not fit our gaols.')).status).toBe(200);
     expect(await comment('Why?', (await issueToken(server, world, 'write')).token)).toMatchObject({
       key: 'status_comments_closed',
@@ -231,7 +231,7 @@ describe('the message about an official reply', () => {
     ]);
   });
 
-  test('the edit of an official reply notifies newly mentioned members, but notifies no follower a second time', async () => {
+  test('after an official reply is edited, the server notifies newly mentioned members, but notifies no follower a second time', async () => {
     const follower = await createFollower('Grace');
     const other = await createMember(server, world.accountId, 'member', 'Otto');
     await setStatus('planned', 'Thanks.');
@@ -245,7 +245,7 @@ describe('the message about an official reply', () => {
     ]);
   });
 
-  test('the server sends one post about a status change with an official reply to each chat channel for status changes, comments or both', async () => {
+  test('if a chat channel receives posts about status changes, comments or both, the channel gets one post about a status change with an official reply', async () => {
     const add = (path: string, eventTypes: string[]) =>
       server.sql(
         `insert into chat_channels (account_id, board_id, kind, url, event_types) values ($1, $2, 'slack', $3, $4)`,

@@ -101,19 +101,19 @@ describe('GET /health', () => {
 });
 
 describe('GET /ready', () => {
-  test('/ready answers 200 if the database responds, no migration is pending, and the last heartbeat of the cron is recent', async () => {
+  test('/ready answers 200 if the database responds, no migration is pending, and the last heartbeat of the scheduled jobs is recent', async () => {
     expectReady(await ready());
     expect(server.auditLines.join('')).not.toContain('readiness.not_ready');
     expect((await request(server, 'HEAD /ready')).status).toBe(200);
   });
 
-  test('/ready answers 503 before the first heartbeat of the cron', async () => {
+  test('/ready answers 503 before the first heartbeat of the scheduled jobs', async () => {
     await server.sql('delete from heartbeats');
     expectNotReady(await ready(), ['cron']);
     expect((await request(server, 'HEAD /ready')).status).toBe(503);
   });
 
-  test('/ready by default accepts a cron heartbeat that is 120 minutes old, and answers 503 if the heartbeat is one millisecond older', async () => {
+  test('/ready by default accepts a heartbeat of the scheduled jobs that is 120 minutes old, and answers 503 if the heartbeat is one millisecond older', async () => {
     clock.set('2026-03-14T11:00:00.000Z');
     expectReady(await ready());
     clock.set('2026-03-14T11:00:00.001Z');
@@ -122,7 +122,7 @@ describe('GET /ready', () => {
     expectReady(await ready());
   });
 
-  test('/ready answers 503 if the last heartbeat of the cron is older than READINESS_CRON_MAX_AGE_MINUTES', async () => {
+  test('/ready answers 503 if the last heartbeat of the scheduled jobs is older than READINESS_CRON_MAX_AGE_MINUTES', async () => {
     const impatient = await startServerForTest({
       on: server,
       clock,

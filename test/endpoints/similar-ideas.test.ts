@@ -52,7 +52,7 @@ test('on a board with a configured language, a search for similar ideas also fin
   expect((await find({ title: 'A story' })).ids).toEqual([id]);
 });
 
-test('a search for similar ideas leaves out pending ideas, ideas in hidden statuses and ideas of other boards, and replaces merged ideas by their targets', async () => {
+test("a board's search for similar ideas omits pending ideas, ideas in hidden statuses and other boards' ideas, and replaces merged ideas by their targets", async () => {
   await put('Dark calendar', { moderationState: 'pending' });
   const hidden = await put('Dark calendar, hidden');
   await server.sql(

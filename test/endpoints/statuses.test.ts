@@ -177,7 +177,7 @@ test('a token with the write grant cannot change the status of an idea', async (
   expect((await read(ideaId)).body.status_key).toBe('new');
 });
 
-test('an idea in a default status has the key of this status in both fields, status and status_key', async () => {
+test('the fields `status` and `status_key` of an idea in a default status both contain the key of this status', async () => {
   const board = await createWorld(server);
   const moderator = await issueToken(server, board, 'moderate');
   const ideaId = await insertIdea(server, board);

@@ -77,7 +77,7 @@ test('removing a tag that the idea does not have changes nothing, not even updat
   expect(await snapshot(server)).toEqual(before);
 });
 
-test('a tag that is missing or belongs to another board or account cannot be added, and nothing changes', async () => {
+test("a missing tag or another board's tag cannot be added to an idea, and nothing changes", async () => {
   const ideaId = await insertIdea(server, world);
   const sibling = await createBoard(server, world.accountId);
   const ofSibling = await createTag(server, world.accountId, sibling.id);
@@ -98,7 +98,7 @@ test('a tag that is missing or belongs to another board or account cannot be add
   expect(await snapshot(server)).toEqual(before);
 });
 
-test('if several requests add the same tag to an idea at the same time, the idea has the tag once, and all responses show it', async () => {
+test('if several requests add the same tag to an idea at once, the idea has the tag once, and all responses show this tag', async () => {
   const ideaId = await insertIdea(server, world);
   const answers = await Promise.all(Array.from({ length: 20 }, () => add(ideaId, billing)));
   expect(answers.map(({ status }) => status)).toEqual(Array(20).fill(200));

@@ -51,7 +51,7 @@ test('a token can read its own name, account, issuer, boards with grants, expiry
   });
 });
 
-test('the response of GET /api/v1/token has expires_at null if the token has no expiry, and does not contain the secret of the token', async () => {
+test('the response of GET /api/v1/token has `expires_at` null if the token has no expiry, and does not contain the secret of the token', async () => {
   const { token } = await issueToken(server, world, 'write');
   const { body, text } = await self(token);
   expect(body.expires_at).toBeNull();
@@ -98,7 +98,7 @@ test("the server updates the stored time of a token's last use only if the store
   clock.advance(-60_001);
 });
 
-test('a request to GET /api/v1/token is rejected if it has any query parameter, even the parameter board', async () => {
+test('a request to GET /api/v1/token is rejected if it has any query parameter, even the parameter `board`', async () => {
   const { token } = await issueToken(server, world, 'read');
   for (const query of ['board=app', 'x=1']) {
     const answer = await request(server, `GET /api/v1/token?${query}`, { token });
@@ -142,7 +142,7 @@ test('after a token rotation, the old and the new secret authenticate the same t
   clock.advance(-24 * hourMs);
 });
 
-test('the old secret of a rotated token gets 401 after this secret is ended early, and all secrets of a revoked token get 401', async () => {
+test('the old secret of a rotated token gets 401 after an administrator ends this secret early, and all secrets of a revoked token get 401', async () => {
   const { token: old, id } = await issueToken(server, world, 'read');
   const fresh = await administer(admin => rotateToken(admin, world.accountId, id, { overlapHours: 1 }));
   await administer(admin => endOldSecret(admin, world.accountId, id));

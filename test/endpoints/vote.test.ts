@@ -154,7 +154,7 @@ describe('votes on ideas in different states', () => {
     expect((await vote('up')).status).toBe(200);
   });
 
-  test('a vote on an idea that is missing or on another board gets 404', async () => {
+  test("a vote on an idea gets 404 if the idea is missing or is not on the token's board", async () => {
     const elsewhere = await insertIdea(server, await createWorld(server));
     for (const id of [999_999_999, elsewhere]) {
       expect(await vote('up', token, id)).toMatchObject({ status: 404, key: 'not_found' });

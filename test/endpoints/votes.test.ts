@@ -142,7 +142,7 @@ describe('the votes of merged ideas', () => {
     expect(idea.body).toMatchObject({ up_count: 1, down_count: 1 });
   });
 
-  test("the list of votes of a merged idea has its own votes, and after an unmerge the target's list no longer has these votes", async () => {
+  test("the list of votes of a merged idea still shows this idea's votes, and after an unmerge the target's list no longer shows them", async () => {
     const source = await insertIdea(server, world);
     await voteAs('Voter', 'up', source);
     await post(source, 'merge', { target_id: ideaId });
@@ -151,7 +151,7 @@ describe('the votes of merged ideas', () => {
     expect([await votersOf(source), await votersOf()]).toEqual([['Voter'], []]);
   });
 
-  test('the list of votes leaves out votes that the server copied to the idea for a merge that failed', async () => {
+  test('the list of votes of a target idea leaves out votes that the server copied to this idea before a failed merge', async () => {
     const source = await insertIdea(server, world);
     await voteAs('Voter', 'up', source);
     // A merge copies votes before it starts the transaction that merges the ideas. If this transaction fails, the
@@ -189,7 +189,7 @@ describe('the pages of the list of votes', () => {
     expect(ids.sort()).toEqual(voters.map(({ id }) => id).sort());
   });
 
-  test('the list of votes of an idea rejects the cursor of another list', async () => {
+  test('the list of votes rejects a cursor of the list of ideas', async () => {
     await insertIdea(server, world);
     const ideas = await request(server, 'GET /api/v1/ideas?per_page=1', { token: moderator });
     expect(await list(`?cursor=${ideas.body.next_cursor}`)).toMatchObject({ status: 422, key: 'validation_failed' });
@@ -215,7 +215,7 @@ describe('access to the list of votes', () => {
     expect(await list('', pending)).toMatchObject({ status: 200, body: { data: [] } });
   });
 
-  test('the list of votes of an idea that is missing, rejected, or on another board or account gets 404', async () => {
+  test("the list of votes gets 404 if the idea is missing or rejected, or is not on the token's board", async () => {
     const rejected = await insertIdea(server, world, { moderationState: 'rejected' });
     const other = await createWorld(server);
     const elsewhere = await insertIdea(server, other);

@@ -72,7 +72,7 @@ describe('a new webhook', () => {
     expect([...server.auditLines, ...server.logLines].join('')).not.toContain(secret);
   });
 
-  test('a webhook that a token creates without event types gets all current event types except idea.voted', async () => {
+  test('a webhook that a token creates without event types is subscribed to all current event types except idea.voted', async () => {
     const { ask } = await tokenForWebhooks();
     const { body } = await ask('POST /webhooks', { url });
     expect(body.event_types).toEqual(defaultEventTypes);

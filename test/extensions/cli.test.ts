@@ -30,7 +30,7 @@ test('CLI commands refuse a database with an unknown newer migration, unless TOL
   await db.sql(`delete from schema_migrations where name = '9999_later.sql'`);
 });
 
-test('the CLI command doctor reports missing modules and settings of extensions, and event subscriptions of extensions that are not loaded', async () => {
+test('the CLI command `doctor` reports missing modules and settings of extensions, and event subscriptions of extensions that are not loaded', async () => {
   await db.sql(`insert into extension_subscriptions values ('idea.created', 'gone', now())`);
   const problems = async (settings: Record<string, string>) => {
     const { stdout, stderr } = await runCli({ DATABASE_URL: db.url, ...settings }, 'doctor', '--json');

@@ -36,7 +36,7 @@ async function refusal(modules: string[], environment?: Record<string, string>):
 }
 
 describe('EXTENSIONS', () => {
-  test("extensions can be loaded by absolute or relative paths, and their migrations run after the server's, in the order of EXTENSIONS", async () => {
+  test("extensions can be loaded by absolute or relative paths, and their migrations run after the server's migrations, in the order of the setting EXTENSIONS", async () => {
     const first = await exporting(`{ name: 'first', migrations: new URL('migrations/', import.meta.url) }`);
     const second = await exporting(`{ name: 'second' }`);
     const third = 'test/fixtures/extensions/form-inbox/extension.ts';
@@ -118,7 +118,7 @@ describe('the settings of an extension', () => {
     );
   });
 
-  test("the server can load an extension only for its migrations without the extension's settings", async () => {
+  test("the server can load the migrations of an extension without the extension's settings", async () => {
     const [extension] = await loadExtensions([fixture('form-inbox')]);
     expect(extension?.migrations).toMatchObject({ name: 'form-inbox' });
   });

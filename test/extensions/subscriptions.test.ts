@@ -50,7 +50,7 @@ const act = (path: string, json: unknown) => request(server, `POST /api/v1/ideas
 const tasksWaiting = async () => (await waitingJobs(server)).map(({ task }) => task);
 
 describe('a subscribed extension', () => {
-  test("an extension receives its subscribed events in the order in which they occurred, each as stored and with its idea's URL", async () => {
+  test("an extension receives its subscribed events in the order in which they occurred, each with the stored data and the idea's URL", async () => {
     const { body: idea } = await act('', { title: 'Told', body: 'To an extension.' });
     await act(`/${idea.id}/comments`, { body: 'A comment.' });
     await act(`/${idea.id}/status`, { status: 'planned' });

@@ -352,7 +352,7 @@ describe('the plan of the account', () => {
     },
   );
 
-  test('a plan change that removes or restores the Agent API takes effect at the next request of a token of the account', async () => {
+  test('a plan change that removes or restores the Agent API takes effect at the next request by any token of the account', async () => {
     const changing = await createWorld(server);
     const { token } = await issueToken(server, changing, 'read');
     for (const [plan, status] of [

@@ -325,7 +325,7 @@ describe.each(posts.filter(({ hasBody }) => hasBody))('the body of $method $path
   });
   const fields = badFields[operation.id] ?? {};
 
-  test('the table badFields in this test file has invalid values for every field of the request body of the operation', () => {
+  test('the table `badFields` in this test file has invalid values for every body field of the tested operation', () => {
     expect(Object.keys(fields).sort()).toEqual(Object.keys(valid).sort());
   });
 
@@ -621,7 +621,7 @@ test('a search with GET /api/v1/ideas accepts special characters and texts of 10
   }
 });
 
-test('a request to GET /api/v1/token is refused if it has any query parameter, even the parameter board', async () => {
+test('a request to GET /api/v1/token is refused if it has any query parameter, even the parameter `board`', async () => {
   await refusesAll('GET', [
     ['unknown', '/api/v1/token?unknown=1', {}, invalid],
     ['board', `/api/v1/token?board=${world.boardSlug}`, {}, invalid],

@@ -40,7 +40,7 @@ test('every response of a deprecated operation, even a response with the status 
   expect(other).toEqual({ deprecation: null, sunset: null, link: null });
 });
 
-test('the OpenAPI document marks a deprecated operation and a deprecated parameter, and describes the headers of each response', () => {
+test("the OpenAPI document marks a deprecated operation and a deprecated parameter, and describes the deprecation headers of the operation's responses", () => {
   const { paths } = buildOpenApiDocument() as { paths: Record<string, Record<string, object>> };
   const header = (name: string) => ({
     [name]: expect.objectContaining({ example: sent[name.toLowerCase() as 'link'] }),

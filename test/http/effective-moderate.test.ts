@@ -164,7 +164,7 @@ test("a block of a token's issuer in another account does not affect the token",
   expect(await abilities()).toEqual(everything);
 });
 
-test('a plan change that removes or restores the Agent API takes effect at the next request of a token of the account', async () => {
+test('a plan change that removes or restores the Agent API takes effect at the next request by any token of the account', async () => {
   expect(await abilities()).toEqual(everything);
   const setPlan = (plan: string) => server.sql('update accounts set plan = $2 where id = $1', [world.accountId, plan]);
   await setPlan('starter');

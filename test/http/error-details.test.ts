@@ -41,7 +41,7 @@ test("the details and the message of the error for an insufficient grant name th
   expectDetails(queue, 'insufficient_scope', { board: world.boardSlug, needed: 'moderate', held: 'read' });
 });
 
-test('a request to set an unknown status is refused, and the error lists the statuses of the board in their order', async () => {
+test("a request to set an unknown status is refused, and the error lists the board's statuses in the board's order", async () => {
   const answer = await request(server, `POST /api/v1/ideas/${ideaId}/status`, { token, json: { status: 'shipped' } });
   const statuses = ['open', 'planned', 'in_progress', 'done', 'declined', 'archived'];
   expectDetails(answer, 'invalid_status', { statuses });

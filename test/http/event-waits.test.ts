@@ -70,14 +70,14 @@ describe('a request that waits for events', () => {
     expect(await slotsOf(scene)).toEqual([]);
   });
 
-  test('a request for events with the parameter wait is answered immediately if matching events already exist', async () => {
+  test('a request for events with the parameter `wait` is answered immediately if matching events already exist', async () => {
     const scene = await createScene();
     await create(scene, 'Already there');
     await awaitSlots(scene, 0);
     expect(titlesOf((await wait(scene)).body)).toEqual(['Already there']);
   });
 
-  test('a request that waits for events keeps waiting if events of other types or other boards happen', async () => {
+  test('a request that waits for events of some types on a board keeps waiting after events of other types or on other boards', async () => {
     const scene = await createScene();
     const other = await createScene();
     const waiting = wait(scene, 55, server, '&types=comment.created');
@@ -126,7 +126,7 @@ describe('a request that waits for events', () => {
     expect(titlesOf((await waiting).body)).toEqual(['Committed late']);
   });
 
-  test("PostgreSQL sends a notification of a new event only if a request waits for events of the event's board", async () => {
+  test('PostgreSQL sends a notification of a new event only if a request waits for events of the same board', async () => {
     const scene = await createScene();
     const listener = await connect(server.url);
     const heard: (string | undefined)[] = [];
@@ -173,7 +173,7 @@ describe('the slots of a token for waiting requests', () => {
     expect(await slotsOf(scene)).toEqual([]);
   });
 
-  test("while a token has its maximum of requests that wait for events, another token can still wait, and the first token's non-waiting requests succeed", async () => {
+  test("while a token has its maximum of requests that wait for events, requests of another token can wait, and the first token's other requests succeed", async () => {
     const scene = await createScene();
     const waiting = [wait(scene), wait(scene)];
     await awaitSlots(scene, 2);

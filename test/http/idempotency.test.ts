@@ -244,7 +244,7 @@ test('an Idempotency-Key may have up to 255 printable ASCII characters', async (
   }
 });
 
-test("an answer that the previous server version stored for an Idempotency-Key is sent again, with or without the board's name in the requests", async () => {
+test('a repeated request gets the answer that the previous server version stored, even if only one of the two requests names the board', async () => {
   const { text } = await send(create, 'an-answer');
   for (const [key, query] of [
     ['stored-without', {}],
@@ -265,7 +265,7 @@ test("an answer that the previous server version stored for an Idempotency-Key i
   }
 });
 
-test('an answer that the previous server version stored without the field url of ideas is sent again with this field', async () => {
+test("if the previous server version stored an answer without the ideas' field `url`, a repeated request gets the answer with this field", async () => {
   const merge = { line: `POST /api/v1/ideas/${targets.ideaId}/merge`, json: { target_id: targets.targetId } };
   for (const [key, sent] of [
     ['created', create],
@@ -471,7 +471,7 @@ test('a repeated request gets the first answer again even when the rate limit of
   expect([replay.status, isReplayed(replay), replay.text]).toEqual([201, true, first.text]);
 });
 
-test("if a request's body arrives after another request with the same Idempotency-Key was answered, this request gets the same answer", async () => {
+test("if a request's body arrives only after another request with the same Idempotency-Key was answered, both requests get the same answer", async () => {
   let first: Answer | undefined;
   const { result: replay, statements } = await logStatements(() =>
     rawRequest(server, 'POST', '/api/v1/ideas', {

@@ -115,7 +115,7 @@ test.each(places)(
   },
 );
 
-test('a request for a board that the token does not grant gets exactly the same response as for a missing board', async () => {
+test('a request for a board on which the token has no grant gets exactly the same response as for a missing board', async () => {
   const stranger = await createWorld(server);
   for (const operation of boardOperations) {
     const ask = async (slug: string) => {
@@ -128,7 +128,7 @@ test('a request for a board that the token does not grant gets exactly the same 
   }
 });
 
-test('the list of ideas and the response for the board contain no data of another board', async () => {
+test("a board's list of ideas and the response for this board contain no data of another board", async () => {
   const moderator = { token };
   const { body: ideas } = await request(server, 'GET /api/v1/ideas?per_page=100', moderator);
   const foreign = Object.values(elsewhere).flatMap(({ ideaId, targetId, mergedId }) => [ideaId, targetId, mergedId]);

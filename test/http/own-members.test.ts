@@ -76,7 +76,7 @@ describe('prototype keys', () => {
     expect(JSON.parse(answer.body.result.content[0].text).error.key).toBe('validation_failed');
   });
 
-  test('the server checks the token and the grant first, then a body for prototype keys such as __proto__, and then the idea', async () => {
+  test('the server checks the token and the grant first, then the body for prototype keys such as __proto__, and then whether the idea exists', async () => {
     const reader = await issueToken(server, world, 'read');
     for (const [sent, path, expected] of [
       ['ib_1_x', `/api/v1/ideas/${ideaId}/vote`, [401, 'unauthorized']],

@@ -260,7 +260,7 @@ async function outcomeOf(...held: Condition[]) {
   return { status, key, left: idea?.key };
 }
 
-test('a request to which no error applies gets 200 and takes effect', async () => {
+test('a request without any of the tested errors gets 200 and takes effect', async () => {
   expect(await outcomeOf()).toEqual({ status: 200, key: undefined, left: 'planned' });
 });
 
@@ -285,7 +285,7 @@ describe.each(conditions)('when $name', condition => {
 });
 
 describe('the order of the checks in other operations', () => {
-  test('a request with an invalid query for a missing idea gets the error for the query', async () => {
+  test('if a request for a missing idea has an invalid query, the error is about the query', async () => {
     const scene = await arrange();
     const { token } = scene;
     for (const line of ['GET /api/v1/ideas/999999999?x=1', 'GET /api/v1/ideas/999999999/comments?page=0']) {
@@ -293,7 +293,7 @@ describe('the order of the checks in other operations', () => {
     }
   });
 
-  test('a request with a malformed body and an invalid query gets the error for the body', async () => {
+  test('if a request has a malformed body and an invalid query, the error is about the body', async () => {
     const scene = await arrange();
     expect(await send({ ...scene, query: '?x=1', body: '{' })).toMatchObject({ status: 400, key: 'malformed_json' });
     const text = { 'content-type': 'text/plain' };

@@ -233,7 +233,7 @@ describe('the caching headers', () => {
     }
   });
 
-  test('successful reads of board data have a weak ETag, and writes, GET /api/v1/token and a 404 have no ETag', async () => {
+  test('responses to successful reads of board data have a weak ETag, and responses to writes, to GET /api/v1/token and with 404 have none', async () => {
     for (const operation of operations) {
       const sent = requestOf(operation, await createTargets(server, world));
       const { status, headers } = await request(server, sent.line, { token, json: sent.json });
@@ -260,7 +260,7 @@ describe('If-None-Match', () => {
     expect(answer.headers.get('cache-control')).toBe('private, no-cache');
   };
 
-  test('a read with the current ETag gets 304, whether the ETag is weak, strong or in a list', async () => {
+  test('a read gets 304 if If-None-Match contains the current ETag as a weak ETag, as a strong ETag or in a list', async () => {
     const tag = await currentTag();
     const strong = tag.replace('W/', '');
     for (const value of [tag, strong, `"other", ${tag}`, `${tag},"other"`, `W/"a" , ${strong} , "b"`]) {

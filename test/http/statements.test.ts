@@ -71,7 +71,7 @@ const [commentChanges, otherWrites] = [true, false].map(isWanted =>
 );
 
 describe.each(otherWrites ?? [])('the operation $method $path', operation => {
-  test('a write request other than a vote runs one transaction with at most five SQL statements, not counting the authentication', async () => {
+  test('a write request other than a vote takes one transaction with at most five SQL statements, not counting the authentication', async () => {
     await expectWrite(operation, 5);
   });
 });
@@ -82,7 +82,7 @@ describe.each(commentChanges ?? [])('the operation $method $path', operation => 
   });
 });
 
-test('a vote runs only one SQL statement, not counting the authentication, and no explicit transaction', async () => {
+test('a vote takes only one SQL statement, not counting the authentication, and no explicit transaction', async () => {
   const line = `POST /api/v1/ideas/${targets.ideaId}/vote`;
   for (const value of ['up', 'up', 'down', 'none']) {
     const log = await statementsOf(line, { value });
@@ -112,7 +112,7 @@ describe.each(posts)('$method $path with an Idempotency-Key', operation => {
 describe.each(reads.filter(({ id }) => id !== 'findSimilarIdeas'))('the operation $method $path', operation => {
   const most = operation.id === 'listIdeas' ? 1 : 2;
 
-  test(`a read request runs at most ${most} SQL statements, not counting the authentication, and no transaction`, async () => {
+  test(`a read request takes at most ${most} SQL statements, not counting the authentication, and no transaction`, async () => {
     const { line } = requestOf(operation, targets);
     const queries =
       operation.id === 'listIdeas' ? ['', '?q=idea', '?sort=top&page=2', '?moderation_state=pending'] : [''];
@@ -128,13 +128,13 @@ describe.each(reads.filter(({ id }) => id !== 'findSimilarIdeas'))('the operatio
   });
 });
 
-test('a search for similar ideas runs two SQL statements: the first sets a time limit, and the second searches', async () => {
+test('a search for similar ideas takes two SQL statements: the first sets a time limit, and the second searches', async () => {
   const log = await statementsOf('GET /api/v1/ideas/similar?title=Dark');
   expect([log.status, log.authentications, log.control]).toEqual([200, 1, ['begin', 'commit']]);
   expect(log.texts).toEqual([expect.stringContaining('statement_timeout'), expect.stringContaining('similar_ideas')]);
 });
 
-test('a request with an insufficient grant or an invalid token runs only the SQL statement of the authentication', async () => {
+test('a request with an insufficient grant or an invalid token takes only the SQL statement of the authentication', async () => {
   const reader = await issueToken(server, world, 'read');
   for (const operation of operations.filter(({ isWrite }) => isWrite)) {
     const { line, json } = requestOf(operation, targets);
@@ -146,7 +146,7 @@ test('a request with an insufficient grant or an invalid token runs only the SQL
   expect([nobody.result.status, nobody.statements.length]).toEqual([401, 1]);
 });
 
-test('a request to set an unknown status rolls back its transaction and releases its database connection', async () => {
+test('if a request sets an unknown status, the server rolls back the transaction and releases the database connection', async () => {
   const { line } = requestOf({ id: 'setIdeaStatus', method: 'POST', path: '/api/v1/ideas/:id/status' }, targets);
   for (let n = 0; n < 40; n++) {
     const log = await statementsOf(line, { status: 'unknown' });

@@ -195,7 +195,7 @@ describe('the answer of a tool', () => {
     expect(Object.keys(calls).sort()).toEqual(tools.map(({ id }) => id).sort());
   });
 
-  test('list_ideas returns 20 excerpts of 300 characters, and get_idea returns the whole body', async () => {
+  test('the MCP tool list_ideas returns 20 excerpts of 300 characters, and the MCP tool get_idea returns the whole body', async () => {
     const { result } = await call('list_ideas', {});
     expect(result.data).toHaveLength(20);
     for (const { body, body_truncated, tags } of result.data) {

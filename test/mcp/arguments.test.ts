@@ -21,7 +21,7 @@ const formsOf = ({ data }: { data: Listed[] }) =>
   data.map(({ title, body, body_truncated }) => [title, body.length, body_truncated]).sort();
 
 test.each(forms)(
-  'the MCP tool list_ideas returns shortened bodies by default, and whole bodies with body=full (form of the tool call: %s)',
+  'the MCP tool list_ideas returns shortened bodies by default, and whole bodies with `body=full` (form of the tool call: %s)',
   async form => {
     const excerpts = [
       ['Long', 300, true],
@@ -35,7 +35,7 @@ test.each(forms)(
   },
 );
 
-test('the argument body of list_ideas defaults to "excerpt" in the schema of the MCP tool and to "full" in the OpenAPI document', async () => {
+test('the argument `body` of list_ideas defaults to "excerpt" in the schema of the MCP tool and to "full" in the OpenAPI document', async () => {
   const { body } = await send(server, { token, message: { jsonrpc: '2.0', id: 1, method: 'tools/list' } });
   const schemaOf = (name: string) =>
     body.result.tools.find((tool: { name: string }) => tool.name === name).inputSchema.properties;
@@ -46,7 +46,7 @@ test('the argument body of list_ideas defaults to "excerpt" in the schema of the
   expect(parameters.find(({ name }) => name === 'body')?.schema).toMatchObject({ default: 'full' });
 });
 
-test('the MCP tool list_ideas refuses an invalid value of its argument body', async () => {
+test('the MCP tool list_ideas refuses an invalid value of its argument `body`', async () => {
   for (const value of ['none', null, 300]) {
     const { body } = await callTool(server, { token, name: 'list_ideas', args: { body: value } });
     expect(body.result.isError).toBe(true);

@@ -141,7 +141,7 @@ describe('the MCP protocol versions of 2025', () => {
     expect(legacyVersions).toEqual(SUPPORTED_PROTOCOL_VERSIONS);
   });
 
-  test('the server answers ping, refuses an unknown MCP method, and accepts a response of the client with an MCP protocol version of 2025', async () => {
+  test('for MCP protocol versions of 2025, the server answers `ping`, refuses an unknown MCP method, and accepts a response of the client', async () => {
     expect((await send(server, legacy('ping'))).body.result).toEqual({});
     expect(await send(server, legacy('prompts/list'))).toMatchObject({
       status: 200,
@@ -243,7 +243,7 @@ describe('the list of the tools', () => {
     }
   });
 
-  test('each tool has a description, an input and an output schema, and annotations about its effects', async () => {
+  test('each MCP tool has a description, an input and an output schema, and annotations about its effects', async () => {
     const { body } = await send(server, legacy('tools/list'));
     for (const tool of body.result.tools) {
       const operation = tools.find(({ metadata }) => metadata.tool.name === tool.name);
@@ -304,7 +304,7 @@ describe('the list of the tools', () => {
     expect(documented.filter(([name]) => needed.some(([known]) => known === name)).sort()).toEqual(needed.sort());
   });
 
-  test('each tool has the same arguments as its operation in the contract, in snake case, and the same required arguments', async () => {
+  test('each MCP tool has the arguments of its API operation in snake case, and requires the same arguments as this operation', async () => {
     const { body } = await send(server, legacy('tools/list'));
     const inputs = body.result.tools.map(
       ({ name, inputSchema }: { name: string; inputSchema: Record<string, object> }) => [
@@ -325,7 +325,7 @@ describe('the list of the tools', () => {
 });
 
 describe('a tool call', () => {
-  test('a tool call in an unusual but valid notation gets the same answer as a usual one, in the MCP protocols of 2025 and 2026', async () => {
+  test('for MCP protocols of 2025 and 2026, a tool call in an unusual but valid notation gets the same answer as in the usual notation', async () => {
     for (const name of ['get_idea', 'get_board', 'list_ideas', 'whoami']) {
       for (const args of [name === 'get_idea' ? { id: ideaId } : {}, { nonsense: true }]) {
         for (const era of ['modern', 'legacy'] as const) {

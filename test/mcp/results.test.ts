@@ -98,7 +98,7 @@ describe('the rest of a rate limit', () => {
     expect(results[17]?._meta?.['idea-board/rate-limit']).toBeUndefined();
   });
 
-  test('the error of a tool call also shows the number of remaining writes if less than a tenth of the write limit remains', async () => {
+  test('the error of a tool call shows the number of remaining writes if less than a tenth of the write limit remains', async () => {
     const { token, id } = await issueToken(server, world, 'write');
     await server.sql(
       `insert into rate_limits values ('apitoken:write:${id}', '2026-03-14T09:00Z', '2026-03-14T10:00Z', 27)`,

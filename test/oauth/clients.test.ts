@@ -21,7 +21,7 @@ const world = await createWorld(server);
 const visitor = await signedIn(server, world.ownerId);
 
 describe('an OAuth client that registers', () => {
-  test('the registration of an OAuth client returns the stored metadata and writes an audit entry', async () => {
+  test('after the registration of an OAuth client, the server returns the stored metadata and writes an audit entry', async () => {
     server.auditLines.length = 0;
     const { status, body } = await register(server, {
       client_name: 'Editor',
@@ -54,7 +54,7 @@ describe('an OAuth client that registers', () => {
     expect((await request(server, `GET /oauth/register/${body.client_id}`, { token: 'ibg_x' })).status).toBe(401);
   });
 
-  test('the server registers an OAuth client without the requested grant types, response types and scopes that the server does not support', async () => {
+  test('when the server registers an OAuth client, it leaves out requested grant types, response types and scopes that the server does not support', async () => {
     const { status, body } = await register(server, {
       grant_types: ['authorization_code', 'refresh_token', 'urn:ietf:params:oauth:grant-type:device_code'],
       response_types: ['code', 'code id_token'],

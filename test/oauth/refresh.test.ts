@@ -101,7 +101,7 @@ test('a token refresh issues a new refresh token and extends the OAuth grant', a
   expect(kept).toEqual({ days: 30 });
 });
 
-test('a used refresh token works again for 60 seconds unless a later token was used, and afterwards another use ends the OAuth grant', async () => {
+test('a used refresh token works again for 60 seconds, and a later use of this token ends the OAuth grant', async () => {
   const clock = testClock();
   const own = await startServerForTest({
     on: server,
@@ -237,7 +237,7 @@ test("an OAuth client cannot use another client's refresh token, whether unused 
   await refreshed(tokens.refresh_token);
 });
 
-test('the server refuses a token refresh for another resource, and ends the OAuth grant if the refresh token was used before', async () => {
+test('the server refuses a token refresh for another server, and ends the OAuth grant if the refresh token was used before', async () => {
   const tokens = await connectProgram();
   const tokenId = await tokenIdOf(tokens);
   const elsewhere = { resource: 'https://elsewhere.example/' };
@@ -271,7 +271,7 @@ test('a refresh token can be used at most 32 times, and each further use gets 42
   expect(endOf(tokenId)).toBeUndefined();
 });
 
-test('the clean-up deletes an expired refresh token, and the other tokens of the same OAuth grant stay valid', async () => {
+test('the clean-up of expired rows deletes an expired refresh token, and the other tokens of the same OAuth grant stay valid', async () => {
   const tokens = await connectProgram();
   const [kept, unused] = [await refreshed(tokens.refresh_token), await refreshed(tokens.refresh_token)];
   const expired = [tokens.refresh_token, unused.refresh_token, unused.access_token].map(hash);

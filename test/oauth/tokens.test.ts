@@ -71,7 +71,7 @@ describe('an access token', () => {
     expect(await statusOf(tokens)).toBe(401);
   });
 
-  test("tool calls with an OAuth access token can vote, count against a rate limit and update the token's last use", async () => {
+  test("a tool call with an OAuth access token can cast a vote, counts against a rate limit and updates the token's last use", async () => {
     const ideaId = await insertIdea(server, world);
     const tokens = await connect();
     const tokenId = await tokenIdOf(tokens);

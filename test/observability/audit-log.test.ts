@@ -107,7 +107,7 @@ describe('a repeated audit entry', () => {
     ]);
   });
 
-  test('the audit log combines equal events authentication.failed and token.used_after_expiry, but writes a line for every event token.revoked', () => {
+  test('the audit log combines equal entries of authentication.failed and token.used_after_expiry, but writes every entry of token.revoked on its own line', () => {
     const { record, lines } = auditLog();
     for (let n = 0; n < 3; n++) {
       record(...failed('203.0.113.7'));
@@ -156,7 +156,7 @@ describe('the audit log file', () => {
     expect((await stat(file)).mode & 0o777).toBe(0o640);
   });
 
-  test('when the audit log is closed, the server writes the numbers of repeated entries to the log file', async () => {
+  test('when the audit log is closed, the server writes to the log file how often an entry was repeated', async () => {
     const file = join(await scratchDirectory(), 'audit.log');
     const { audit, close } = open(file);
     for (let n = 0; n < 3; n++) audit.record(...failed('203.0.113.7'));

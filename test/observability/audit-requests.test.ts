@@ -26,7 +26,7 @@ const fresh = (options = {}) => startServerForTest({ on: server, ...options });
 const localClient = { ip: expect.stringMatching(/^127\.0\.0\.0\/24#[0-9a-f]{12}$/) };
 const time = expect.any(String);
 
-test('successful API requests and API requests with an unknown id or an invalid status write no audit entry', async () => {
+test('the server writes no audit entry for a successful API request or an API request with an unknown id or an invalid status', async () => {
   const { token: moderator } = await issueToken(server, world, 'moderate');
   const ideaId = await insertIdea(server, world);
   for (const line of [
@@ -156,7 +156,7 @@ describe('grant.refused', () => {
     expect(own.auditLines.join('')).not.toContain('not-granted');
   });
 
-  test('a request that gets the error board_required writes no audit entry', async () => {
+  test('the server writes no audit entry for a request that gets the error board_required', async () => {
     const { id: second } = await createBoard(server, world.accountId);
     const both = await issueToken(server, world, { [world.boardId]: 'read', [second]: 'read' });
     expect((await request(server, 'GET /api/v1/board', { token: both.token })).key).toBe('board_required');
@@ -235,7 +235,7 @@ test('the audit log records readiness.not_ready with the failed checks for every
   expect(readAudit(own.auditLines)).toEqual([line, line]);
 });
 
-test("a request that exceeds the rate limit of the client's IP address writes an audit entry, even for an invalid path", async () => {
+test("the server writes an audit entry if requests exceed the rate limit of the client's IP address, even for an invalid path", async () => {
   const own = await fresh({ clock: testClock('2099-05-01T00:00:00Z'), environment: { RATE_LIMIT_IP: '1' } });
   for (let n = 0; n < 3; n++) await rawRequest(own, 'GET', '/api/v1/ideas/%zz');
   expect(readAudit(own.auditLines)).toMatchObject([{ event: 'rate_limit.exceeded', bucket: 'ip' }]);

@@ -237,7 +237,7 @@ describe('the log of a server', () => {
   });
 });
 
-test('a request above the rate limit of its IP address runs only one SQL statement, and a successful request runs more statements', async () => {
+test('a request above the rate limit of its IP address causes only one SQL statement, and a successful request causes more statements', async () => {
   const server = await startServerForTest({ environment: { RATE_LIMIT_IP: '3' } });
   const world = await createWorld(server);
   const { token } = await issueToken(server, world, 'read');

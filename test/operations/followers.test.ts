@@ -34,7 +34,7 @@ async function follow(client: IdeaBoard, isOver: (seen: ReadonlyMap<string, numb
   }
 }
 
-test("two clients that read a board's events continuously get every committed event once, even if a server and PostgreSQL are killed meanwhile", async () => {
+test("if two clients continuously read a board's events, each gets every committed event once, even if a server and PostgreSQL are killed meanwhile", async () => {
   const postgres = await startOwnPostgres();
   onTestFinished(() => postgres.close());
   await migrate(postgres.url);

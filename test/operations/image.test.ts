@@ -83,7 +83,7 @@ test('npm, Docker, Compose and systemd start the server with the same Node.js op
   for (const [file, ofOther] of options) expect([file, ofOther]).toEqual([file, ofNpm]);
 });
 
-test('a starting server loads its code from the compile cache of the installation and does not parse TypeScript', async () => {
+test('a starting server loads its code from the compile cache that `npm run compile` created, and does not parse TypeScript', async () => {
   const command = /^RUN (node .* --compile)$/m.exec(await readFile(join(root, 'Dockerfile'), 'utf8'))?.[1] ?? '';
   const { scripts } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'));
   expect(scripts.compile).toMatch(new RegExp(`&& ${command}$`));

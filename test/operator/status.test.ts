@@ -20,7 +20,7 @@ const read = async (server: TestServer, path = '/operator') => {
 };
 
 describe('the status page', () => {
-  test("the operator's status page shows why the readiness checks of migrations and cron fail, and shows the same state as /ready", async () => {
+  test("the operator's status page shows why the readiness checks of migrations and scheduled jobs fail, and shows the same state as /ready", async () => {
     const server = await startServerForTest();
     await server.sql('delete from heartbeats');
     const [last] = await server.sql<{ name: string }>(

@@ -90,7 +90,7 @@ describe('the list of ideas with a tag', () => {
     }
   });
 
-  test('on a public board, a tag filter works together with a status filter, a sort order and a search, and links keep the tag filter', async () => {
+  test('a tag filter on a public board works together with a status filter, a sort order and a search, and page links keep the tag filter', async () => {
     const ids = [await put('Export CSV'), await put('Export PDF', 'shipped'), await put('Import', 'shipped')];
     await put('Export without a tag', 'shipped');
     await tagIdeas('Files', ids);
@@ -105,7 +105,7 @@ describe('the list of ideas with a tag', () => {
     expect(text).toContain('<meta name="robots" content="noindex">');
   });
 
-  test("the pages of a board's ideas with a common or rare tag contain each of these ideas once, in the chosen sort order", async () => {
+  test('if a board is filtered by a common or rare tag, its pages contain each matching idea once, in the chosen sort order', async () => {
     await server.sql(
       `insert into ideas (account_id, board_id, author_id, status_id, title, body, moderation_state, created_at, up_count)
       select $1, $2, $3, (array(select id from statuses where board_id = $2 order by id))[case when n > 900 and n % 10 = 0 then 2 else 1 end],
@@ -278,7 +278,7 @@ describe('the feed', () => {
     expect([again.status, again.text]).toEqual([304, '']);
   });
 
-  test('the list, the roadmap and the idea pages of a public board contain a visible link and a metadata link to the feed', async () => {
+  test('the list, the roadmap and the idea pages of a public board contain a visible link and a metadata link to the Atom feed', async () => {
     const id = await put('The one');
     for (const path of [
       boardPath(),

@@ -282,7 +282,7 @@ describe('the sign-in with a token', () => {
     expect(await sessions()).toHaveLength(1);
   });
 
-  test('parallel embedding tokens for one new person create only one user', async () => {
+  test('if several embedding tokens for one new person arrive in parallel, the server creates only one user', async () => {
     const claims = { sub: 'same', email: 'same@app.example.com' };
     const tokens = await Promise.all([1, 2, 3].map(() => signToken(server, secret, { claims })));
     const answers = await Promise.all(tokens.map(token => post(new Visitor(server), token)));
@@ -442,7 +442,7 @@ describe('the session of an embedded board', () => {
     expect(await server.sql('select up_count from ideas where id = $1', [id])).toEqual([{ up_count: 1 }]);
   });
 
-  test('only a page of a listed website can sign a person in on an embedded board with an embedding token in a form', async () => {
+  test('a form with an embedding token signs a person in on an embedded board only if a page of a listed website sends the form', async () => {
     const token = await signToken(server, secret);
     const visitor = new Visitor(server);
     for (const origin of ['https://evil.example.com', `${hostOrigin}:8443`, 'null', server.baseUrl]) {

@@ -98,7 +98,7 @@ describe('who may open a board', () => {
     expect((await member.get(boardPath())).status).toBe(404);
   });
 
-  test('if a person can open several boards with the same slug, the query parameter account names the account in links and forms', async () => {
+  test('if a person can open several boards with the same slug, the query parameter `account` names the account in links and forms', async () => {
     const { accountId } = await createAccount(server);
     await server.sql(`insert into memberships (account_id, user_id, role) values ($1, $2, 'member')`, [
       accountId,
@@ -501,7 +501,7 @@ describe('moderation on the board', () => {
     expect(noticeIn((await moderator.get(merged.location ?? '')).html)).toBe('The ideas are merged.');
   });
 
-  test("a moderator can approve or reject a pending idea on the board's page of this idea, and other members get 404 for this page", async () => {
+  test("a moderator can approve or reject a pending idea on this idea's page, and other members get 404 for the page", async () => {
     const [approved, rejected] = [
       await put('Good', { moderationState: 'pending' }),
       await put('Bad', { moderationState: 'pending' }),

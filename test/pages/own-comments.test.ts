@@ -76,7 +76,7 @@ async function copiesOf(id: number) {
 }
 
 describe('editing a comment', () => {
-  test('an author can edit a comment for 15 minutes, and the comment stays at its place and is marked as edited', async () => {
+  test('an author can edit a comment for 15 minutes, and the comment keeps its position and is marked as edited', async () => {
     const id = await comment('Frist!');
     await comment('Second.', await signedIn(server, world.ownerId));
     clock.set(new Date(afterMinutes(15).getTime() - 1));
@@ -261,7 +261,7 @@ describe('the copies of a comment', () => {
     expect(await notifications()).not.toContain('password');
   });
 
-  test('the deletion of a comment also removes its text from an event that the previous server version stored without the column data', async () => {
+  test('the deletion of a comment also removes its text from an event that the previous server version stored without the column `data`', async () => {
     const id = await comment('Of old');
     await server.sql('update events set data = null where idea_id = $1', [ideaId]);
     await send(commentPath(id, 'delete'));

@@ -42,7 +42,7 @@ const rowOf = async (id: number) => {
   return row;
 };
 
-test('the page of an idea links to its edit and delete forms for the author during 15 minutes, and for moderators at any time', async () => {
+test("on an idea's page, its author sees links to the edit and delete forms for 15 minutes, and moderators see these links at any time", async () => {
   const id = await insert();
   const both = [pathOf(id, '/edit'), pathOf(id, '/delete')];
   const stranger = await signedIn(server, await createMember(server, world.accountId, 'member'));

@@ -49,7 +49,7 @@ test('the page "My ideas" lists the ideas that the member submitted to the board
   ]);
 });
 
-test('the page "My votes" lists the ideas that the member voted for or against, but not ideas with a withdrawn or copied vote', async () => {
+test('the page "My votes" lists the member\'s votes for and against ideas, but no withdrawn votes and no votes copied by a merge', async () => {
   const [up, down, withdrawn, target] = [
     await put('Up'),
     await put('Down'),

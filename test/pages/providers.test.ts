@@ -345,7 +345,7 @@ describe('an identity with the address of an existing user', () => {
     expect((await signInWith()).status).toBe(200);
   });
 
-  test("a user with two-factor sign-in who signs in with an identity provider must enter a code, and can open only the provider's account", async () => {
+  test("a user with two-factor sign-in who signs in with an account's identity provider must enter a code, and can open only this account", async () => {
     const { user, secretCode } = await userWithSecondFactor();
     const visitor = new Visitor(server);
     const asked = await signInWith(visitor);
@@ -400,7 +400,7 @@ async function followSomething(of: World, userId: number, title: string) {
 }
 
 describe('a session of a provider', () => {
-  test("a session from a provider sign-in cannot open other accounts, consent pages for other accounts, the operator's panel or the person's own pages", async () => {
+  test("a session from a sign-in with an identity provider cannot open other accounts, the operator's panel or the person's profile pages", async () => {
     const userId = await createMember(server, world.accountId, 'owner');
     const other = await createWorld(server);
     await server.sql(`insert into memberships (account_id, user_id, role) values ($1, $2, 'owner')`, [
@@ -444,7 +444,7 @@ describe('a session of a provider', () => {
     expect((await browser.get('/admin/profile')).status).toBe(200);
   });
 
-  test('a session from a provider sign-in shows no notifications and no followed ideas from other accounts', async () => {
+  test('a session from a sign-in with an identity provider shows no notifications and no followed ideas from other accounts', async () => {
     const userId = await createMember(server, world.accountId, 'member');
     const other = await createWorld(server);
     // The test looks for the name or the slug of the other account. A notification shows the name of its account, or

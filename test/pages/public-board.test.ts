@@ -310,7 +310,7 @@ describe('private data', () => {
     );
   });
 
-  test('an idea of another board gets the same response as a missing idea: a 404 page that links to the board', async () => {
+  test('on a public board, an idea of another board gets the same response as a missing idea: a 404 page linking to the public board', async () => {
     const other = await createBoard(server, world.accountId);
     const id = await insertIdea(server, { ...world, boardId: other.id });
     const paths = [ideaPath(id), ideaPath(999_999_999), `${boardPath()}/ideas/x`, `${boardPath()}?status_key=none`];

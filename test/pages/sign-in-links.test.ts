@@ -277,7 +277,7 @@ describe('a request for a mailed link', () => {
 });
 
 describe('the sign-in page', () => {
-  test('a visit or a form to the former path of the sign-in page is permanently redirected to the new path with the same query', async () => {
+  test('a GET or POST request to the former path of the sign-in page is permanently redirected to the new path with the same query', async () => {
     const visitor = new Visitor(server);
     const { status, location } = await visitor.get('/admin/sign-in?next=%2Fadmin%2Ftokens&notice=expired');
     expect([status, location]).toEqual([308, '/sign-in?next=%2Fadmin%2Ftokens&notice=expired']);

@@ -61,7 +61,7 @@ test('after a public board becomes private, the next request for the sitemap get
   expect(parts.map(({ text }) => text).join('')).not.toContain(path);
 });
 
-test('the sitemap lists ideas with very different ids in different parts, and a request for a part without pages gets 404', async () => {
+test('ideas with very different ids are in different parts of the sitemap, and a request for a missing part gets 404', async () => {
   await server.sql(`select setval(pg_get_serial_sequence('ideas', 'id'), 12345)`);
   const distant = await insertIdea(server, world);
   expect(await allUrls()).toContain(`/b/${world.boardSlug}/ideas/${distant}`);

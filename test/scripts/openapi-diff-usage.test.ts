@@ -146,7 +146,7 @@ test('openapi-diff counts a change as breaking if the usage document does not sh
   ).toEqual({ 'parameter-removed': ['Sync'] });
 });
 
-test('each output format of openapi-diff shows the clients of a change, and lists the unused changes last', () => {
+test('each output format of openapi-diff shows the clients of a change, and ends with the changes that affect no client', () => {
   const difference = judge(paths => {
     delete paths['/things']?.post;
     delete paths['/things/{id}']?.delete;
