@@ -466,7 +466,7 @@ describe('the change of a comment', () => {
     await expectRefusal(() => ask(`PATCH ${path(ideaId, made.id)}`, author, { body: 'x' }), 404, 'not_found');
   });
 
-  test('the author of a comment can edit or delete it for only 15 minutes, a moderator can at any time, and other members never can', async () => {
+  test('the author of a comment can edit or delete it for only 15 minutes, a moderator can at any time, and another member cannot', async () => {
     const { id: ideaId } = await create();
     const made = await comment(ideaId, 'As it was');
     await expectRefusal(() => ask(`PATCH ${path(ideaId, made.id)}`, stranger, { body: 'x' }), 403, 'not_author');
