@@ -13,52 +13,14 @@ import type {
   IdeaStatusInput,
   Status,
   Tag,
-  Vote,
 } from '@idea-board/client';
 import * as contract from '@idea-board/contract';
 import { Refusal } from './refusal.ts';
-
-/** All tokens of the test server have this name. */
-const tokenName = contract.Token.parse(exampleOf(contract.Token)).name;
+import { similarityOf } from './similarity.ts';
+import { exampleOf, type StoredIdea, type TestToken, tallyOf, timeAfter, touch, votesOf } from './stored-idea.ts';
 
 /** An event of the board. */
 export type BoardEvent = Exclude<EventBody, { type: 'webhook.test' }>;
-
-/** A token of the test server. Each token is a separate voter. */
-export interface TestToken {
-  id: number;
-  grant: contract.Grant;
-  capabilities: readonly contract.Capability[];
-  /** The user who issued the token. */
-  user: Author;
-}
-
-interface StoredVote {
-  value: contract.VoteValue;
-  voter: TestToken;
-  createdAt: string;
-}
-
-export interface StoredIdea {
-  id: number;
-  title: string;
-  body: string;
-  status: Status;
-  isPending: boolean;
-  tags: Tag[];
-  author: Author;
-  mergedInto: StoredIdea | undefined;
-  /** The ideas that are merged into this idea, in the order of the merges. */
-  sources: StoredIdea[];
-  /**
-   * The direct votes on this idea, by the id of the token. If other ideas were merged into this idea, a withdrawn vote
-   * stays in the map as `none`. Otherwise the vote of the same token on a merged idea would count instead.
-   */
-  votes: Map<number, StoredVote>;
-  comments: Comment[];
-  createdAt: string;
-  updatedAt: string;
-}
 
 /** The board of a test server in memory, with the rules of the Agent API. */
 export class BoardState {
@@ -414,42 +376,6 @@ export class BoardState {
   }
 }
 
-/** Returns the vote tally of an idea, and the vote of one token. */
-export function tallyOf(idea: StoredIdea, voterId: number) {
-  const votes = votesOf(idea);
-  const count = (value: contract.VoteValue) => [...votes.values()].filter(one => one.value === value).length;
-  const [up_count, down_count] = [count('up'), count('down')];
-  const my_vote = votes.get(voterId)?.value ?? ('none' as const);
-  return { score: up_count - down_count, my_vote, up_count, down_count };
-}
-
-/** Returns the votes that count for an idea, as the API lists them, with the ids of their voters. */
-export function listVotesOf(idea: StoredIdea): { voterId: number; vote: Vote }[] {
-  return [...votesOf(idea).values()].flatMap(({ value, voter, createdAt: created_at, carriedFrom }) => {
-    if (value === 'none') return [];
-    const { id, user } = voter;
-    const vote = { value, voter: { kind: 'token' as const, id, name: tokenName, issuer: user } };
-    return { voterId: id, vote: { ...vote, carried_from_id: carriedFrom?.id ?? null, created_at } };
-  });
-}
-
-/**
- * Returns one vote for each token: the vote that counts for the idea. A vote on the idea itself has precedence over
- * votes on merged ideas. Of several votes on merged ideas, the vote on the idea that was merged first counts.
- */
-function votesOf(idea: StoredIdea): Map<number, StoredVote & { carriedFrom?: StoredIdea }> {
-  const ofSources = [...idea.sources]
-    .reverse()
-    .flatMap(source => [...votesOf(source)].map(([voter, vote]) => [voter, { ...vote, carriedFrom: source }] as const));
-  return new Map([...ofSources.filter(([, { value }]) => value !== 'none'), ...idea.votes]);
-}
-
-/** Returns the first example of a schema of the contract. */
-export function exampleOf(schema: { meta(): object | undefined }): unknown {
-  const { examples } = schema.meta() as { examples: unknown[] };
-  return examples[0];
-}
-
 function checkPublished(idea: StoredIdea, meanings?: Parameters<typeof contract.meaningOf>[1]) {
   const key = idea.isPending ? 'idea_not_published' : idea.mergedInto ? 'idea_already_merged' : undefined;
   if (key) throw new Refusal(key, { message: contract.meaningOf(key, meanings) });
@@ -478,39 +404,10 @@ function withReason(reason: string | undefined) {
   return reason === undefined ? {} : { reason };
 }
 
-function touch(idea: StoredIdea) {
-  idea.updatedAt = timeAfter(idea.updatedAt);
-}
-
-/**
- * Returns the current time. If the current time is not later than the given time, returns the given time plus one
- * millisecond.
- */
-function timeAfter(time: string): string {
-  return new Date(Math.max(Date.now(), Date.parse(time) + 1)).toISOString();
-}
-
 function isAhead(time: string | null): boolean {
   return time !== null && Date.now() < Date.parse(time);
 }
 
 function isOver(time: string | null): boolean {
   return time !== null && Date.now() >= Date.parse(time);
-}
-
-/**
- * Returns the number of trigrams that both texts contain, divided by the number of different trigrams in the two texts.
- * A word of three letters has four trigrams, because spaces are added around it.
- */
-function similarityOf(a: string, b: string): number {
-  const [one, other] = [trigramsOf(a), trigramsOf(b)];
-  const shared = [...one].filter(trigram => other.has(trigram)).length;
-  return Math.round((1000 * shared) / (one.size + other.size - shared || 1)) / 1000;
-}
-
-function trigramsOf(text: string): Set<string> {
-  const words = text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
-  return new Set(
-    words.flatMap(word => Array.from({ length: word.length + 1 }, (_, n) => `  ${word} `.slice(n, n + 3))),
-  );
 }

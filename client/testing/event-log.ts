@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { EventList, ListEventsQuery, ValidationIssue } from '@idea-board/client';
 import { defaultEventTypes, defaultPerPage, excerptLength, maxWaitsOfToken } from '@idea-board/contract';
-import type { BoardEvent, TestToken } from './board-state.ts';
+import type { BoardEvent } from './board-state.ts';
 import { Refusal } from './refusal.ts';
+import type { TestToken } from './stored-idea.ts';
 
 interface LoggedEvent {
   id: string;

@@ -1,7 +1,7 @@
 import type { ListIdeasQuery, Status, ValidationIssue } from '@idea-board/client';
 import { defaultPerPage, statusOfCategory } from '@idea-board/contract';
-import { type StoredIdea, tallyOf } from './board-state.ts';
 import { Refusal } from './refusal.ts';
+import { type StoredIdea, tallyOf } from './stored-idea.ts';
 
 interface PageQuery {
   page?: number | undefined;

@@ -1,8 +1,9 @@
 import type { Idea, ListCommentsQuery, ListVotesQuery, OperationId, Operations } from '@idea-board/client';
 import { excerptLength, maxIdsOfRequest } from '@idea-board/contract';
-import { type BoardState, listVotesOf, type StoredIdea, type TestToken, tallyOf } from './board-state.ts';
+import type { BoardState } from './board-state.ts';
 import { type EventLog, newEventId } from './event-log.ts';
 import { matches, pageOf, rankOf } from './lists.ts';
+import { listVotesOf, type StoredIdea, type TestToken, tallyOf } from './stored-idea.ts';
 import type { Webhooks } from './webhooks.ts';
 
 /** A request that the test server has validated. */

@@ -1,12 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { grantsOfQuery, includesGrant, operations, type Route, type RouteMetadata } from '@idea-board/contract';
 import { parseRequest } from '@idea-board/contract/validation';
-import type { BoardState, TestToken } from './board-state.ts';
+import type { BoardState } from './board-state.ts';
 import type { EventLog } from './event-log.ts';
 import type { Failures } from './failures.ts';
 import { type Answer, answerConditionally, queryOf, rateLimitHeaders, readBody } from './http.ts';
 import { handlersOf, type ValidRequest } from './operations.ts';
 import { Refusal } from './refusal.ts';
+import type { TestToken } from './stored-idea.ts';
 import type { Tokens } from './tokens.ts';
 import type { Webhooks } from './webhooks.ts';
 

@@ -3,13 +3,14 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Board, EventBody, OperationId } from '@idea-board/client';
 import { type Capability, capabilities, events, type Grant, TestEvent } from '@idea-board/contract';
-import { BoardState, exampleOf } from './board-state.ts';
+import { BoardState } from './board-state.ts';
 import { Deliveries, type Delivery } from './deliveries.ts';
 import { EventLog, newEventId } from './event-log.ts';
 import { type FailOptions, type FailureKeyOf, Failures } from './failures.ts';
 import { send } from './http.ts';
 import { Refusal } from './refusal.ts';
 import { answererOf } from './requests.ts';
+import { exampleOf } from './stored-idea.ts';
 import { Tokens } from './tokens.ts';
 import { Webhooks } from './webhooks.ts';
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Author, Board, Token } from '@idea-board/client';
 import { buckets, type Capability, type Grant, Token as TokenSchema } from '@idea-board/contract';
-import { exampleOf, type TestToken } from './board-state.ts';
+import { exampleOf, type TestToken } from './stored-idea.ts';
 
 const example = TokenSchema.parse(exampleOf(TokenSchema));
 
