@@ -111,7 +111,7 @@ describe('spellings of one address', () => {
     expect(await server.sql('select from invitations where account_id = $1', [world.accountId])).toHaveLength(1);
   });
 
-  test("a user can sign in with another spelling of their e-mail address, and wrong passwords in other browsers do not lock out the user's own browser", async () => {
+  test('a known browser can sign in with another spelling of the e-mail address, even after wrong passwords from other browsers', async () => {
     const own = stranger();
     expect((await own.signIn(`iris.${count}@XN--BCHER-KVA.EXAMPLE.`, iris.password)).status).toBe(303);
     for (let n = 0; n < 5; n++) await stranger().signIn(iris.email, 'a wrong password');

@@ -390,7 +390,7 @@ describe('parallel changes of an idea', () => {
   );
 
   test.each([1, 2, 3, 4])(
-    'an edit of an idea in parallel with its merge or deletion has the same result as a sequential run (round %i)',
+    'an edit of an idea in parallel with its merge or deletion is either complete or refused (round %i)',
     async () => {
       const [source, target] = [await create(), await create()];
       const [merge, edited] = await Promise.all([
