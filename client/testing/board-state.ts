@@ -15,9 +15,11 @@ import type {
   Tag,
 } from '@idea-board/client';
 import * as contract from '@idea-board/contract';
+import { exampleOf } from './example.ts';
 import { Refusal } from './refusal.ts';
 import { similarityOf } from './similarity.ts';
-import { exampleOf, type StoredIdea, type TestToken, tallyOf, timeAfter, touch, votesOf } from './stored-idea.ts';
+import { type StoredIdea, tallyOf, timeAfter, touch, votesOf } from './stored-idea.ts';
+import type { TestToken } from './tokens.ts';
 
 /** An event of the board. */
 export type BoardEvent = Exclude<EventBody, { type: 'webhook.test' }>;

@@ -3,7 +3,7 @@ import type { EventList, ListEventsQuery, ValidationIssue } from '@idea-board/cl
 import { defaultEventTypes, defaultPerPage, excerptLength, maxWaitsOfToken } from '@idea-board/contract';
 import type { BoardEvent } from './board-state.ts';
 import { Refusal } from './refusal.ts';
-import type { TestToken } from './stored-idea.ts';
+import type { TestToken } from './tokens.ts';
 
 interface LoggedEvent {
   id: string;

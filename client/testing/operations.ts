@@ -3,7 +3,8 @@ import { excerptLength, maxIdsOfRequest } from '@idea-board/contract';
 import type { BoardState } from './board-state.ts';
 import { type EventLog, newEventId } from './event-log.ts';
 import { matches, pageOf, rankOf } from './lists.ts';
-import { listVotesOf, type StoredIdea, type TestToken, tallyOf } from './stored-idea.ts';
+import { listVotesOf, type StoredIdea, tallyOf } from './stored-idea.ts';
+import type { TestToken } from './tokens.ts';
 import type { Webhooks } from './webhooks.ts';
 
 /** A request that the test server has validated. */

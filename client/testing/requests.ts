@@ -7,8 +7,7 @@ import type { Failures } from './failures.ts';
 import { type Answer, answerConditionally, queryOf, rateLimitHeaders, readBody } from './http.ts';
 import { handlersOf, type ValidRequest } from './operations.ts';
 import { Refusal } from './refusal.ts';
-import type { TestToken } from './stored-idea.ts';
-import type { Tokens } from './tokens.ts';
+import type { TestToken, Tokens } from './tokens.ts';
 import type { Webhooks } from './webhooks.ts';
 
 interface Served {

@@ -1,20 +1,9 @@
 import type { Author, Comment, Status, Tag, Vote } from '@idea-board/client';
-import * as contract from '@idea-board/contract';
-
-/** All tokens of the test server have this name. */
-const tokenName = contract.Token.parse(exampleOf(contract.Token)).name;
-
-/** A token of the test server. Each token is a separate voter. */
-export interface TestToken {
-  id: number;
-  grant: contract.Grant;
-  capabilities: readonly contract.Capability[];
-  /** The user who issued the token. */
-  user: Author;
-}
+import type { VoteValue } from '@idea-board/contract';
+import { type TestToken, tokenName } from './tokens.ts';
 
 interface StoredVote {
-  value: contract.VoteValue;
+  value: VoteValue;
   voter: TestToken;
   createdAt: string;
 }
@@ -43,7 +32,7 @@ export interface StoredIdea {
 /** Returns the vote tally of an idea, and the vote of one token. */
 export function tallyOf(idea: StoredIdea, voterId: number) {
   const votes = votesOf(idea);
-  const count = (value: contract.VoteValue) => [...votes.values()].filter(one => one.value === value).length;
+  const count = (value: VoteValue) => [...votes.values()].filter(one => one.value === value).length;
   const [up_count, down_count] = [count('up'), count('down')];
   const my_vote = votes.get(voterId)?.value ?? ('none' as const);
   return { score: up_count - down_count, my_vote, up_count, down_count };
@@ -68,12 +57,6 @@ export function votesOf(idea: StoredIdea): Map<number, StoredVote & { carriedFro
     .reverse()
     .flatMap(source => [...votesOf(source)].map(([voter, vote]) => [voter, { ...vote, carriedFrom: source }] as const));
   return new Map([...ofSources.filter(([, { value }]) => value !== 'none'), ...idea.votes]);
-}
-
-/** Returns the first example of a schema of the contract. */
-export function exampleOf(schema: { meta(): object | undefined }): unknown {
-  const { examples } = schema.meta() as { examples: unknown[] };
-  return examples[0];
 }
 
 /** Increases the time of the last update. */

@@ -6,11 +6,11 @@ import { type Capability, capabilities, events, type Grant, TestEvent } from '@i
 import { BoardState } from './board-state.ts';
 import { Deliveries, type Delivery } from './deliveries.ts';
 import { EventLog, newEventId } from './event-log.ts';
+import { exampleOf } from './example.ts';
 import { type FailOptions, type FailureKeyOf, Failures } from './failures.ts';
 import { send } from './http.ts';
 import { Refusal } from './refusal.ts';
 import { answererOf } from './requests.ts';
-import { exampleOf } from './stored-idea.ts';
 import { Tokens } from './tokens.ts';
 import { Webhooks } from './webhooks.ts';
 

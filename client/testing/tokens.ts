@@ -1,9 +1,21 @@
 import { randomBytes } from 'node:crypto';
 import type { Author, Board, Token } from '@idea-board/client';
 import { buckets, type Capability, type Grant, Token as TokenSchema } from '@idea-board/contract';
-import { exampleOf, type TestToken } from './stored-idea.ts';
+import { exampleOf } from './example.ts';
 
 const example = TokenSchema.parse(exampleOf(TokenSchema));
+
+/** All tokens of the test server have this name. */
+export const tokenName = example.name;
+
+/** A token of the test server. Each token is a separate voter. */
+export interface TestToken {
+  id: number;
+  grant: Grant;
+  capabilities: readonly Capability[];
+  /** The user who issued the token. */
+  user: Author;
+}
 
 /** The tokens of a test server. Each token gives access to the only board of the server. */
 export class Tokens {
