@@ -14,8 +14,8 @@ import { callOf } from './call-provider.ts';
 const hour = 60 * 60;
 
 /**
- * A network may send this number of authorization requests for each client that it may register. People connect the
- * same client many times.
+ * The limit of authorization requests is this many times the limit of registrations, because people connect the same
+ * client many times.
  */
 const requestsPerClient = 10;
 
