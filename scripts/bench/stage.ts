@@ -1,9 +1,23 @@
-import { type ChildProcess, fork } from 'node:child_process';
+import { type ChildProcess, execFile, fork } from 'node:child_process';
 import { once } from 'node:events';
+import { promisify } from 'node:util';
 import pg from 'pg';
 import { migrate } from '../../server/database/migrator.ts';
 import { startOwnPostgres } from '../../test/helpers/own-postgres.ts';
 import type { Usage } from './answer-calls.ts';
+
+/** PostgreSQL's settings while a benchmark fills the database. */
+const fillSettings = {
+  // Skips triggers and the checks of foreign keys. The rows are consistent, and the checks would take most of the time.
+  session_replication_role: 'replica',
+  fsync: 'off',
+  full_page_writes: 'off',
+  wal_level: 'minimal',
+  max_wal_senders: '0',
+  max_wal_size: '16GB',
+  work_mem: '256MB',
+  maintenance_work_mem: '512MB',
+};
 
 /** Starts the processes of a benchmark. At the end, stops all processes and removes all files, even after a failure. */
 export class Stage {
@@ -45,19 +59,19 @@ export class Stage {
       ),
     );
     const postgres = await starting;
-    const restart = async (replicationRole?: string) => {
-      await postgres.configure('session_replication_role', replicationRole);
+    const restart = async (settings: Record<string, string>) => {
+      await postgres.configure(settings);
       await postgres.stop();
       await postgres.start();
     };
-    // Skips the checks of foreign keys. The rows are consistent, and checking a million of them would take most of the
-    // time.
-    await restart('replica');
+    await restart(fillSettings);
     await migrate(postgres.url);
     const client = new pg.Client({ connectionString: postgres.url });
     await client.connect();
     const filled = await fill(client).finally(() => client.end());
-    await restart();
+    await restart({});
+    // Writes the files now. Otherwise the operating system would write them during the measurement.
+    await promisify(execFile)('sync');
     return { url: postgres.url, filled };
   }
 

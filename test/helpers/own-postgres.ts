@@ -14,10 +14,10 @@ export interface OwnPostgres {
   stop(how?: 'fast' | 'immediate' | 'kill'): Promise<void>;
   start(options?: { isStandby?: boolean }): Promise<void>;
   /**
-   * Writes a configuration file that contains only this setting. If no value is given, writes an empty file. Then makes
-   * PostgreSQL reload the file.
+   * Writes a configuration file that contains only these settings. Then makes PostgreSQL reload the file. Some settings
+   * have effect only after a restart.
    */
-  configure(setting: string, value?: string): Promise<void>;
+  configure(settings: Record<string, string>): Promise<void>;
   /** Sends a signal to the postmaster, the parent of all PostgreSQL processes. */
   signal(signal: NodeJS.Signals): Promise<void>;
   /** Pauses all processes of PostgreSQL until `resume`. Connections stay open but get no response. */
@@ -89,9 +89,10 @@ export async function startOwnPostgres(
     url: url.href,
     start,
     stop,
-    async configure(setting, value) {
+    async configure(settings) {
+      const lines = Object.entries(settings).map(([name, value]) => `${name} = '${value}'\n`);
       // Writes the file directly, because the command `alter system` would need a superuser.
-      await writeFile(join(cluster, 'postgresql.auto.conf'), value === undefined ? '' : `${setting} = '${value}'\n`);
+      await writeFile(join(cluster, 'postgresql.auto.conf'), lines.join(''));
       process.kill(await postmaster(), 'SIGHUP');
     },
     signal: async signal => void process.kill(await postmaster(), signal),

@@ -195,11 +195,11 @@ describe('a read-only PostgreSQL', () => {
         ({ pid }) => pid,
       );
     const before = await backends();
-    await postgres.configure('default_transaction_read_only', 'on');
+    await postgres.configure({ default_transaction_read_only: 'on' });
     await eventually(async () => expectUnavailable(await create('While writes are allowed')));
     for (let turn = 0; turn < 4; turn++) await expectAllUnavailable();
     await eventually(async () => expect((await backends()).filter(pid => before.includes(pid))).toEqual([]));
-    await postgres.configure('default_transaction_read_only');
+    await postgres.configure({});
     // Each PostgreSQL process applies the new setting only when it handles the reload signal. So the test repeats the
     // reads.
     await eventually(async () => {
