@@ -14,32 +14,34 @@ export interface Seed {
 }
 
 const tokenCount = 64;
+const voterCount = 50_000;
+const wordCount = 20_000;
+/** The tables that the benchmarks fill with many rows. */
+const largeTables = ['ideas', 'idea_terms', 'votes', 'comments', 'idea_tags'];
+/** The number of ideas that one transaction inserts. */
+const batchSize = 20_000;
 
 /**
- * Fills a migrated, empty database with one account and one board. Two calls with the same size create the same data,
- * except for the tokens and the times.
+ * Fills a migrated, empty database with one account and one board. The session must not run triggers. Two calls with
+ * the same size create the same data, except for the tokens and the times.
  */
 export async function seed(client: pg.Client, size: SeedSize): Promise<Seed> {
   const words = makeWords();
   const secrets = Array.from({ length: tokenCount }, () => randomBytes(32).toString('base64url'));
   const hashes = secrets.map(secret => createHash('sha256').update(secret).digest());
-  await client.query('select setseed(0.5)');
   await client.query(people);
   await client.query(insertTokens, [hashes]);
   await client.query(board);
-  await client.query(makeTables);
-  await client.query(insertTitles, [words, size.ideas]);
-  await client.query(insertBallots, [size.ideas, size.votes]);
+  await client.query(makeVocabulary);
+  await client.query(insertVocabulary, [words]);
   const { host, port, user, password, database } = client;
   const secondClient = new pg.Client({ host, port, user, password, database });
   await secondClient.connect();
   try {
-    await Promise.all([fillVotes(secondClient), fillIdeas(client, size.ideas)]);
+    await fillLargeTables([client, secondClient], size);
   } finally {
     await secondClient.end();
   }
-  await client.query(dropTables);
-  await client.query('vacuum analyze');
   await checkTerms(client);
   const published = await client.query<{ ids: number[] }>(
     `select array_agg(id::integer) as ids from ideas where moderation_state = 'published' and merged_into_id is null`,
@@ -52,32 +54,65 @@ export async function seed(client: pg.Client, size: SeedSize): Promise<Seed> {
   };
 }
 
-async function fillVotes(client: pg.Client) {
-  await withoutIndexes(client, ['votes'], () => client.query(insertVotes));
+/** Fills the tables without their indexes, because PostgreSQL builds an index of existing rows much faster. */
+async function fillLargeTables(clients: [pg.Client, pg.Client], { ideas, votes }: SeedSize) {
+  const [client] = clients;
+  const { rows: indexes } = await client.query<{ remove: string; create: string }>(selectIndexes, [largeTables]);
+  for (const { remove } of indexes) await client.query(remove);
+  const now = new Date();
+  for (const each of clients) await each.query(makeDrawn);
+  await share(clients, range(1, ideas, batchSize), async (each, from) => {
+    const to = Math.min(ideas, from + batchSize - 1);
+    await each.query('select setseed($1)', [from / ideas]);
+    await each.query(drawIdeas, [from, to, ideas, votes, now]);
+    await each.query(insertDrawn);
+  });
+  await client.query(`select setval(pg_get_serial_sequence('ideas', 'id'), max(id)) from ideas`);
+  for (const each of clients) await each.query('drop table drawn');
+  await client.query(dropVocabulary);
+  await share(clients, indexes, (each, { create }) => each.query(create));
+  const { rows: tables } = await client.query<{ name: string }>(selectTables);
+  await share(clients, tables, (each, { name }) => each.query(`vacuum analyze ${name}`));
 }
 
-async function fillIdeas(client: pg.Client, count: number) {
-  await withoutIndexes(client, ['ideas', 'idea_terms', 'comments', 'idea_tags'], async () => {
-    await client.query(insertIdeas, [count]);
-    await client.query(insertDetails);
-  });
+/** Runs `work` for each item. Each client begins with the next item when it has finished one. */
+async function share<Item>(
+  clients: pg.Client[],
+  items: Item[],
+  work: (client: pg.Client, item: Item) => Promise<unknown>,
+) {
+  const remaining = items.values();
+  await Promise.all(
+    clients.map(async client => {
+      for (const item of remaining) await work(client, item);
+    }),
+  );
+}
+
+function range(from: number, to: number, step: number): number[] {
+  return Array.from({ length: Math.ceil((to - from + 1) / step) }, (_, index) => from + index * step);
 }
 
 /**
- * Runs `insertRows` while the tables have no indexes, except for those of their constraints. PostgreSQL builds an index
- * of existing rows much faster.
+ * Selects the statements that remove and create the indexes of tables. Leaves out the unique keys of tables to which
+ * foreign keys refer.
  */
-async function withoutIndexes(client: pg.Client, tables: string[], insertRows: () => Promise<unknown>) {
-  const { rows } = await client.query<{ name: string; definition: string }>(
-    `select indexrelid::regclass::text as name, pg_get_indexdef(indexrelid) as definition
-    from pg_index join pg_class on pg_class.oid = indrelid
-    where relname = any($1) and not exists (select from pg_constraint where conindid = indexrelid)`,
-    [tables],
-  );
-  for (const { name } of rows) await client.query(`drop index ${name}`);
-  await insertRows();
-  for (const { definition } of rows) await client.query(definition);
-}
+const selectIndexes = `
+select format('alter table %s drop constraint %I', conrelid::regclass, conname) as remove,
+  format('alter table %s add constraint %I %s', conrelid::regclass, conname, pg_get_constraintdef(oid)) as create
+from pg_constraint made
+where conrelid = any($1::regclass[]) and contype in ('p', 'u')
+  and not exists (select from pg_constraint where confrelid = made.conrelid)
+union all
+select format('drop index %s', indexrelid::regclass), pg_get_indexdef(indexrelid)
+from pg_index
+where indrelid = any($1::regclass[]) and not exists (select from pg_constraint where conindid = indexrelid)
+order by 1`;
+
+const selectTables = `
+select oid::regclass::text as name from pg_class
+where relkind = 'r' and relnamespace = current_schema()::regnamespace
+order by relpages desc`;
 
 /** Compares some of the inserted terms with those of the server's function, which is too slow for a million ideas. */
 async function checkTerms(client: pg.Client) {
@@ -94,7 +129,7 @@ const people = `
 insert into accounts (slug, name) values ('bench', 'Bench');
 insert into users (email, name) select 'person' || n || '@example.com', 'Person ' || n from generate_series(1, 501) n;
 insert into memberships (account_id, user_id, role) select 1, n, 'owner' from generate_series(1, ${tokenCount}) n;
-insert into voters (account_id) select 1 from generate_series(1, 50000);`;
+insert into voters (account_id) select 1 from generate_series(1, ${voterCount});`;
 
 const insertTokens = `
 with made as (
@@ -117,83 +152,80 @@ insert into tags (account_id, board_id, name, color)
 select 1, 1, name, '#0f766e'
 from unnest(array['billing', 'mobile', 'export', 'search', 'performance', 'design', 'api', 'security']) name;`;
 
-const makeTables = `
-create unlogged table bench_titles (idea_id bigint, title text, terms tsvector);
-create unlogged table bench_ballots (idea_id bigint, voter_id bigint, value smallint);
-create aggregate bench_union (tsvector) (sfunc = tsvector_concat, stype = tsvector)`;
+/** The terms of an idea in `idea_terms` are the terms of its words. */
+const makeVocabulary = `
+create unlogged table vocabulary (position bigint, word text, terms tsvector);
+create aggregate union_of_terms (tsvector) (sfunc = tsvector_concat, stype = tsvector)`;
 
-const dropTables = 'drop aggregate bench_union (tsvector); drop table bench_titles, bench_ballots';
+const insertVocabulary = `
+insert into vocabulary
+select position, word, similar_terms(1, to_tsvector('idea_search', word), '')
+from unnest($1::text[]) with ordinality as given (word, position)`;
+
+const dropVocabulary = 'drop aggregate union_of_terms (tsvector); drop table vocabulary';
+
+/** The ideas of one transaction. */
+const makeDrawn = `
+create temporary table drawn (
+  id bigint, title text, body text, terms tsvector, moderation_state text, up_count integer, down_count integer,
+  comment_count integer, created_at timestamptz
+)`;
 
 /**
  * A title has three to nine words. The frequency of the n-th most common word is proportional to 1/n, as in real texts.
- * The terms of an idea are the terms of its words.
+ * The body repeats the title, so it has the same terms. One idea in a hundred awaits approval. A few ideas have
+ * thousands of votes, and most ideas have only a few votes. The dates are spread over two years.
  */
-const insertTitles = `
-insert into bench_titles
-with vocabulary as materialized (
-  select word, position, similar_terms(1, to_tsvector('idea_search', word), '') as terms
-  from unnest($1::text[]) with ordinality as given (word, position)
+const drawIdeas = `
+insert into drawn
+with draws as materialized (
+  select id, floor(power(${wordCount}, random()))::bigint as position
+  from generate_series($1::bigint, $2::bigint) id, generate_series(1, 3 + (hashint8(id) & 7) * 6 / 7)
 ),
-draws as materialized (
-  select idea_id, floor(power(cardinality($1::text[]), random()))::bigint as position
-  from generate_series(1, $2::bigint) idea_id, generate_series(1, 3 + (hashint8(idea_id) & 7) * 6 / 7)
+titles as materialized (
+  select id, string_agg(word, ' ') as title, union_of_terms(terms) as terms
+  from draws join vocabulary using (position)
+  group by id
 )
-select idea_id, string_agg(word, ' '), bench_union(terms) from draws join vocabulary using (position) group by idea_id`;
-
-/** A few ideas have thousands of votes, and most ideas have only a few votes. */
-const insertBallots = `
-insert into bench_ballots
-select idea_id, voter_id, case when random() < 0.85 then 1 else -1 end as value
-from (
-  select distinct
-    -- The multiplication modulo a prime distributes the popular ideas over the whole board.
-    1 + (floor(power(random(), 3) * $1::bigint)::bigint * 7919) % $1::bigint as idea_id,
-    1 + floor(random() * 50000)::bigint as voter_id
-  from generate_series(1, $2::bigint * 11 / 10)
-) drawn
-limit $2::bigint`;
+select id, title, repeat(title || '. ', (100 + (hashint8(id) & 511)) / char_length(title) + 1), terms,
+  case when id % 100 = 0 then 'pending' else 'published' end,
+  up_count, vote_count - up_count, greatest(0, floor(random() * 8 - 5)),
+  $5::timestamptz - ($3::bigint - id + random()) * (interval '730 days' / $3::bigint)
+from titles
+-- The multiplication modulo a prime distributes the popular ideas over the whole board.
+cross join lateral (select 1 + id * 2147483647 % $3::bigint as rank) ranks
+cross join lateral (
+  select (round($4::bigint * sqrt(rank / $3::float8)) - round($4::bigint * sqrt((rank - 1) / $3::float8)))::integer
+    as vote_count
+) vote_counts
+cross join lateral (select floor(vote_count * 0.85 + random())::integer as up_count) up_counts`;
 
 /**
- * Creates ideas whose dates are spread over two years. One idea in a hundred awaits approval. More than half of the
- * ideas have the status `open`.
+ * More than half of the ideas have the status \`open\`. The trigger \`ideas_keep_terms\` does not run, so the statement for
+ * \`idea_terms\` does its work.
  */
-const insertIdeas = `
+const insertDrawn = `
 insert into ideas (
   id, account_id, board_id, author_id, status_id, title, body, moderation_state, up_count, down_count, comment_count,
   created_at, updated_at
 ) overriding system value
-select n, 1, 1, ${tokenCount + 1} + n % 437, (array[1, 1, 1, 1, 1, 1, 2, 3, 4, 5, 6])[1 + floor(random() * 11)::integer],
-  -- The words of the body are the words of the title, as insertTitles assumes.
-  title, repeat(title || '. ', (100 + (hashint8(n) & 511)) / char_length(title) + 1),
-  case when n % 100 = 0 then 'pending' else 'published' end,
-  coalesce(up_count, 0), coalesce(down_count, 0), greatest(0, floor(random() * 8 - 5)), created_at, created_at
-from generate_series(1, $1::bigint) n
-join bench_titles on idea_id = n
-left join (
-  select idea_id, count(*) filter (where value = 1) as up_count, count(*) filter (where value = -1) as down_count
-  from bench_ballots group by idea_id
-) tally using (idea_id)
-cross join lateral (select now() - ($1::bigint - n + random()) * (interval '730 days' / $1::bigint) as created_at) dates
-order by n`;
-
-const insertVotes = `
-insert into votes (idea_id, voter_id, account_id, value) select idea_id, voter_id, 1, value from bench_ballots
-order by idea_id, voter_id`;
-
-/** Triggers do not run while a benchmark fills the database, so the statement also inserts the rows of `idea_terms`. */
-const insertDetails = `
-select setval(pg_get_serial_sequence('ideas', 'id'), max(id)) from ideas;
+select id, 1, 1, ${tokenCount + 1} + id % 437, (array[1, 1, 1, 1, 1, 1, 2, 3, 4, 5, 6])[1 + floor(random() * 11)::integer],
+  title, body, moderation_state, up_count, down_count, comment_count, created_at, created_at
+from drawn order by id;
 insert into idea_terms (account_id, idea_id, terms)
 select 1, id, case when moderation_state = 'published' then terms else '' end
-from ideas join bench_titles on idea_id = id order by id;
+from drawn order by id;
+insert into votes (idea_id, voter_id, account_id, value)
+select id, 1 + (n - 1) * step + floor(random() * step), 1, case when n <= up_count then 1 else -1 end
+from (select *, ${voterCount} / greatest(up_count + down_count, 1) as step from drawn order by id) sorted,
+  generate_series(1, up_count + down_count) n;
 insert into comments (account_id, idea_id, author_id, body)
-select 1, i.id, ${tokenCount + 1} + (i.id + n) % 437, 'We would use this every week.'
-from ideas i, generate_series(1, i.comment_count) n order by i.id, n;
+select 1, id, ${tokenCount + 1} + (id + n) % 437, 'We would use this every week.'
+from drawn, generate_series(1, comment_count) n order by id, n;
 insert into idea_tags (idea_id, tag_id, account_id)
-select i.id, 1 + (hashint8(i.id) + n & 7), 1
-from ideas i, generate_series(1, 1 + (i.id % 3)::integer) n where i.id % 5 < 2 order by 1, 2;`;
-
-const wordCount = 20_000;
+select id, 1 + (hashint8(id) + n & 7), 1
+from drawn, generate_series(1, 1 + (id % 3)::integer) n where id % 5 < 2 order by 1, 2;
+truncate drawn`;
 
 const onsets = [
   '',
