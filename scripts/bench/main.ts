@@ -31,6 +31,15 @@ program
   .action(options => measure(import('./events.ts'), options));
 
 program
+  .command('growth')
+  .description('measures each request on boards of different sizes')
+  .option('--ideas <list>', 'ideas on the boards, separated by commas', wholeNumbers, [10_000, 100_000, 1_000_000])
+  .option('--times <n>', 'number of times each request is sent to each board', wholeNumber, 200)
+  .option('--svg <file>', 'also write a chart of the medians')
+  .option('--json', 'write the figures as JSON')
+  .action(options => measure(import('./growth.ts'), options));
+
+program
   .command('hostile')
   .description('compares the CPU time of expensive 16 KiB requests with a plain 404')
   .option('--times <n>', 'number of times each request is sent in a round', wholeNumber, 200)
@@ -83,4 +92,8 @@ function wholeNumber(text: string): number {
   const value = Number(text);
   if (!Number.isSafeInteger(value) || value < 1) throw new InvalidArgumentError('It must be a whole number from 1.');
   return value;
+}
+
+function wholeNumbers(text: string): number[] {
+  return text.split(',').map(wholeNumber);
 }

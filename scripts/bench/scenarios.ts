@@ -14,7 +14,7 @@ export interface Targets {
   cursors: string[];
 }
 
-type Draft = Omit<Request, 'headers'> & { headers?: Record<string, string> };
+export type Draft = Omit<Request, 'headers'> & { headers?: Record<string, string> };
 
 interface Scenario {
   title: string;

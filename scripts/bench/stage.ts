@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { promisify } from 'node:util';
 import pg from 'pg';
 import { migrate } from '../../server/database/migrator.ts';
-import { startOwnPostgres } from '../../test/helpers/own-postgres.ts';
+import { type OwnPostgres, startOwnPostgres } from '../../test/helpers/own-postgres.ts';
 import type { Usage } from './answer-calls.ts';
 
 /** PostgreSQL's settings while a benchmark fills the database. */
@@ -18,6 +18,12 @@ const fillSettings = {
   work_mem: '256MB',
   maintenance_work_mem: '512MB',
 };
+
+export interface Database<Filled> {
+  url: string;
+  postgres: OwnPostgres;
+  filled: Filled;
+}
 
 /** Starts the processes of a benchmark. At the end, stops all processes and removes all files, even after a failure. */
 export class Stage {
@@ -48,7 +54,7 @@ export class Stage {
    * Starts a migrated PostgreSQL with production settings, and fills the database. PostgreSQL writes every commit to the
    * disk.
    */
-  async startDatabase<Filled>(fill: (client: pg.Client) => Promise<Filled>): Promise<{ url: string; filled: Filled }> {
+  async startDatabase<Filled>(fill: (client: pg.Client) => Promise<Filled>): Promise<Database<Filled>> {
     const starting = startOwnPostgres({}, { isOnDisk: true });
     // Waits for a PostgreSQL that is still starting. Otherwise that PostgreSQL would continue to run after the
     // benchmark.
@@ -72,7 +78,7 @@ export class Stage {
     await restart({});
     // Writes the files now. Otherwise the operating system would write them during the measurement.
     await promisify(execFile)('sync');
-    return { url: postgres.url, filled };
+    return { url: postgres.url, postgres, filled };
   }
 
   async connect(url: string): Promise<pg.Client> {

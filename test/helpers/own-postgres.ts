@@ -10,6 +10,8 @@ import { makeScratchDirectory } from './scratch-directory.ts';
 export interface OwnPostgres {
   /** The URL of the application's database. The URL stays the same after a restart. */
   url: string;
+  /** The path of PostgreSQL's log. */
+  logFile: string;
   /** Stops PostgreSQL. 'fast' is a regular stop, 'immediate' skips the checkpoint, and 'kill' sends SIGKILL. */
   stop(how?: 'fast' | 'immediate' | 'kill'): Promise<void>;
   start(options?: { isStandby?: boolean }): Promise<void>;
@@ -87,6 +89,7 @@ export async function startOwnPostgres(
   url.hostname = encodeURIComponent(socket);
   return {
     url: url.href,
+    logFile: join(directory, 'postgres.log'),
     start,
     stop,
     async configure(settings) {
