@@ -85,7 +85,7 @@ ${lines.join('\n')}`;
 }
 
 /** Moves labels apart, so that none covers another. Keeps their order from top to bottom. */
-export function placeLabels(wanted: number[]): number[] {
+function placeLabels(wanted: number[]): number[] {
   const order = wanted.map((y, index) => ({ y, index })).sort((a, b) => a.y - b.y);
   const placed: number[] = [];
   for (const [rank, { y }] of order.entries()) {

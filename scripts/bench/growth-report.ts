@@ -15,7 +15,7 @@ export interface Series {
   failures: Record<string, number>;
 }
 
-export interface Figures {
+interface Figures {
   ideas: number;
   p50Ms: number;
   p99Ms: number;
