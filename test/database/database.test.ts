@@ -255,7 +255,8 @@ describe('a transaction', () => {
   );
 
   test('if PostgreSQL cancels one of two transactions to break a deadlock, the canceled transaction runs again, and both transactions succeed', async () => {
-    const database = await open();
+    // By default, PostgreSQL looks for a deadlock after a second.
+    const database = await open(db.url, { statementTimeoutMs: 10_000 });
     const tags = [
       await createTag(db, world.accountId, world.boardId),
       await createTag(db, world.accountId, world.boardId),

@@ -3,7 +3,6 @@ import pg from 'pg';
 import { pino } from 'pino';
 import { afterAll, inject } from 'vitest';
 import { type Database, openDatabase } from '../../server/database/database.ts';
-import { templateDatabase } from './postgres.ts';
 
 export interface TestDatabase {
   url: string;
@@ -14,7 +13,7 @@ export interface TestDatabase {
 }
 
 /** Creates a database for a test file by copying a template database. No connection to the template may be open. */
-export async function createTestDatabase(template = templateDatabase): Promise<TestDatabase> {
+export async function createTestDatabase(template = inject('templateDatabase')): Promise<TestDatabase> {
   const { url, drop } = await createBareDatabase(template);
   const database = await openDatabase({
     url,

@@ -1,29 +1,56 @@
+import { randomBytes } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import pg from 'pg';
 import type { TestProject } from 'vitest/node';
-import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../server/database/embedded/embedded-postgres.ts';
+import { startEmbeddedPostgres } from '../../server/database/embedded/embedded-postgres.ts';
 import { migrate } from '../../server/database/migrator.ts';
 import { findChromium } from '../client/runtimes.ts';
 import { bundlePrograms } from './programs.ts';
 import { makeScratchDirectory } from './scratch-directory.ts';
 
-export const templateDatabase = 'migrated_template';
-
 declare module 'vitest' {
   interface ProvidedContext {
     /** The URL of a PostgreSQL that all test files share. The URL leads to its maintenance database. */
     postgresUrl: string;
+    /** The name of a database with all migrations. Each test file copies this database. */
+    templateDatabase: string;
   }
 }
 
+/** A PostgreSQL for all test files. */
+interface SharedPostgres {
+  /** The URL of the maintenance database. */
+  url: string;
+  stop(): Promise<void>;
+}
+
 /**
- * Starts one PostgreSQL for all test files, and creates the template database with all migrations. Each test file
- * copies this template. Also bundles the programs that tests run.
+ * Prepares one PostgreSQL for all test files, and creates the template database with all migrations. With
+ * TEST_DATABASE_URL, the test files share the PostgreSQL at this URL. Tests that restart or configure PostgreSQL start
+ * their own. Also bundles the programs that tests run.
  */
 export default async function setup(project: TestProject) {
   // Warns if Chromium is missing, and sets a variable that suppresses further warnings. The test workers start later
   // and inherit this variable.
   findChromium();
+  const givenUrl = process.env.TEST_DATABASE_URL;
+  const postgres = givenUrl ? { url: givenUrl, stop: async () => {} } : await startPostgres();
+  // A run that was killed leaves its template behind, so every run has a template with a name of its own.
+  const template = `template_${randomBytes(8).toString('hex')}`;
+  const stop = async () => {
+    await maintain(postgres.url, `drop database if exists ${template} with (force)`).finally(postgres.stop);
+  };
+  // If the setup fails, for example because of a migration error, PostgreSQL must not keep running.
+  await Promise.all([makeTemplate(postgres.url, template), bundlePrograms()]).catch(async error => {
+    await stop();
+    throw error;
+  });
+  project.provide('postgresUrl', postgres.url);
+  project.provide('templateDatabase', template);
+  return stop;
+}
+
+async function startPostgres(): Promise<SharedPostgres> {
   const dataDir = await makeScratchDirectory();
   // These settings turn off features of PostgreSQL that only a long-lived server needs.
   const savings = { max_connections: '300', max_wal_size: '256MB', autovacuum: 'off', io_method: 'sync' };
@@ -35,23 +62,25 @@ export default async function setup(project: TestProject) {
   // saves time.
   const settings = { ...savings, ...parallel, deadlock_timeout: '100ms', plan_cache_mode: 'force_generic_plan' };
   const postgres = await startEmbeddedPostgres({ dataDir, durable: false, settings });
-  const stop = async () => {
-    await postgres.stop();
-    await rm(dataDir, { recursive: true, force: true });
+  return {
+    url: postgres.url('postgres'),
+    async stop() {
+      await postgres.stop();
+      await rm(dataDir, { recursive: true, force: true });
+    },
   };
-  // If the setup fails, for example because of a migration error, PostgreSQL must not keep running.
-  await Promise.all([makeTemplate(postgres), bundlePrograms()]).catch(async error => {
-    await stop();
-    throw error;
-  });
-  project.provide('postgresUrl', postgres.url('postgres'));
-  return stop;
 }
 
-async function makeTemplate(postgres: EmbeddedPostgres) {
-  const client = new pg.Client({ connectionString: postgres.url('postgres') });
+async function makeTemplate(postgresUrl: string, name: string) {
+  await maintain(postgresUrl, `create database ${name}`);
+  const url = new URL(postgresUrl);
+  url.pathname = `/${name}`;
+  await migrate(url.href);
+}
+
+async function maintain(url: string, sql: string) {
+  const client = new pg.Client({ connectionString: url });
   await client.connect();
-  await client.query(`create database ${templateDatabase}`);
+  await client.query(sql);
   await client.end();
-  await migrate(postgres.url(templateDatabase));
 }

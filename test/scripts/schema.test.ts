@@ -1,9 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import type pg from 'pg';
-import { afterAll, afterEach, expect, test } from 'vitest';
+import { afterAll, afterEach, expect, inject, test } from 'vitest';
 import { describeSchema } from '../../scripts/schema/describe-schema.ts';
 import { connect, createBareDatabase } from '../helpers/database.ts';
-import { templateDatabase } from '../helpers/postgres.ts';
 
 const file = await readFile(new URL('../../docs/schema.sql', import.meta.url), 'utf8');
 
@@ -16,7 +15,7 @@ async function openDatabase(template?: string): Promise<pg.Client> {
   return client;
 }
 
-const migrated = await openDatabase(templateDatabase);
+const migrated = await openDatabase(inject('templateDatabase'));
 // Each test changes the schema in a transaction, and this rollback undoes the change.
 afterEach(async () => {
   await migrated.query('rollback');

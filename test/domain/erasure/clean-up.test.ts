@@ -155,9 +155,14 @@ test('every SQL statement of an erasure finds its rows through an index, except 
     const client = await connect(copy.url);
     // With this setting, PostgreSQL uses a suitable index even if the table has only a few rows.
     await client.query('set enable_seqscan = off');
+    await client.query('set plan_cache_mode = force_generic_plan');
     const scans: string[] = [];
     for (const text of texts) {
-      const { rows } = await client.query(`explain (generic_plan, format json) ${text}`);
+      await client.query(`prepare statement as ${text}`);
+      const parameters = Math.max(0, ...[...text.matchAll(/\$(\d+)/g)].map(([, n]) => Number(n)));
+      const values = parameters === 0 ? '' : `(${Array(parameters).fill('null').join()})`;
+      const { rows } = await client.query(`explain (format json) execute statement${values}`);
+      await client.query('deallocate statement');
       for (const read of readWhole(rows[0]['QUERY PLAN'])) if (!isSmall.test(read)) scans.push(`${read}: ${text}`);
     }
     await client.end();
