@@ -1,5 +1,5 @@
 /** This version must be equal to the version in package.json. */
-const version = '1.1.0';
+const version = '1.0.0';
 
 /**
  * Returns the User-Agent of the SDK. In a browser, returns undefined: the browser sends its own User-Agent, and a

@@ -46,7 +46,7 @@ Within v1, the contract only grows. Ignore unknown fields, and expect new values
 
 export const info = {
   title: 'Idea-Board Agent API',
-  version: '1.1.0',
+  version: '1.0.0',
   summary: 'Ideas, votes, comments, tags and statuses on feedback boards, for machine clients.',
   description,
   license: { name: 'MIT', identifier: 'MIT' },

@@ -1,53 +1,52 @@
 import { execFile } from 'node:child_process';
-import { type Dirent, rmSync } from 'node:fs';
-import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { rmSync } from 'node:fs';
+import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { packPackage as buildAndPack, type PackedPackage, tarballName } from '../../scripts/release/pack-package.ts';
+import { repository } from '../../scripts/release/repository.ts';
 
 const run = promisify(execFile);
 
-export const repository = fileURLToPath(new URL('../../', import.meta.url));
+export { repository };
 
 /**
  * The timeout of tests that compile or run npm. Such a test takes some seconds, and up to a minute on a busy machine.
  */
 export const compilingMs = 180_000;
 
-export interface PackedPackage {
-  tarball: string;
-  /** The paths of the files in the tarball. */
-  files: string[];
-}
-
 const packed = new Map<string, Promise<PackedPackage>>();
 
 /** Packs the package of a folder as npm would publish it. Tests in the same process share the result. */
 export function packPackage(folder: string): Promise<PackedPackage> {
-  const result = packed.get(folder) ?? buildAndPack(folder);
+  const result = packed.get(folder) ?? pack(folder);
   packed.set(folder, result);
   return result;
 }
 
-/** Builds and packs a package in a temporary directory, so that other processes cannot interfere. */
-async function buildAndPack(folder: string): Promise<PackedPackage> {
+/**
+ * Builds and packs a package. During a release, PACKED_PACKAGES is the directory with the packages that the release has
+ * packed, and the tests check exactly these.
+ */
+async function pack(folder: string): Promise<PackedPackage> {
+  const directory = process.env.PACKED_PACKAGES;
+  if (directory) return findPacked(directory, folder);
   const stage = await mkdtemp(join(tmpdir(), 'idea-board-pack-'));
   process.on('exit', () => rmSync(stage, { recursive: true, force: true }));
-  const isDocument = ({ name }: Dirent) => /\.(json|md)$|^LICENSE$/.test(name) && !name.startsWith('tsconfig');
-  for (const file of (await readdir(join(repository, folder), { withFileTypes: true })).filter(isDocument)) {
-    await copyFile(join(file.parentPath, file.name), join(stage, file.name));
-  }
-  await run(process.execPath, [join(repository, 'scripts/build-package.ts'), folder, join(stage, 'dist')]);
-  return pack(stage);
+  return buildAndPack(repository, folder, stage);
 }
 
-/** Packs the package in a directory, and writes the tarball into this directory. */
-async function pack(directory: string): Promise<PackedPackage> {
-  const args = ['pack', directory, '--json', '--ignore-scripts', '--pack-destination', directory];
-  const { stdout } = await run('npm', args, { cwd: directory, maxBuffer: 64 * 1024 * 1024 });
-  const [{ filename, files }] = JSON.parse(stdout) as [{ filename: string; files: { path: string }[] }];
-  return { tarball: join(directory, filename), files: files.map(({ path }) => path) };
+async function findPacked(directory: string, folder: string): Promise<PackedPackage> {
+  const tarball = join(directory, tarballName(repository, folder));
+  const { stdout } = await run('tar', ['-tzf', tarball]);
+  return {
+    tarball,
+    files: stdout
+      .trim()
+      .split('\n')
+      .map(path => path.replace(/^package\//, '')),
+  };
 }
 
 export interface FreshProject {

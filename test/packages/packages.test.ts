@@ -111,11 +111,3 @@ test('the contract package depends on the version of ts-rest that the server use
   const [contract, server] = ['contract', ''].map(folder => readJson(join(repository, folder, 'package.json')));
   expect(contract.dependencies['@ts-rest/core']).toBe(server.dependencies['@ts-rest/core']);
 });
-
-test("the client, the test server and the contract have the same version number, and the client's changelog has an entry for this version", () => {
-  const versions = ['client', 'client/testing', 'contract'].map(folder => {
-    return readJson(join(repository, folder, 'package.json')).version;
-  });
-  expect(new Set(versions).size).toBe(1);
-  expect(readFileSync(join(repository, 'client/CHANGELOG.md'), 'utf8')).toContain(`\n## ${versions[0]}\n`);
-});
