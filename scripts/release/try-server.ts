@@ -62,9 +62,10 @@ export async function tryServer(archive: string, client: string): Promise<string
 /** Waits until a new server listens. Returns its URL and a token from its output. */
 async function readFirstStart(output: NodeJS.ReadableStream): Promise<{ baseUrl: string; token: string }> {
   let token = '';
+  let baseUrl = '';
   for await (const line of createInterface(output)) {
     token ||= /\bib_[\w-]+/.exec(line)?.[0] ?? '';
-    const baseUrl = /listens on (http:\/\/[^\s",]+)/.exec(line)?.[1];
+    baseUrl ||= /listens on (http:\/\/[^\s",]+)/.exec(line)?.[1] ?? '';
     if (baseUrl && token) return { baseUrl, token };
   }
   throw new Error('the installed server printed no token and no URL');
