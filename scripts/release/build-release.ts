@@ -46,7 +46,10 @@ export async function buildRelease(output: string, version: string) {
     step('install the packages in empty projects', () => tryPackages(output));
     const client = join(output, tarballName(source, 'client'));
     const installed = await step('install the server in an empty directory', () => tryServer(archive, client));
-    const known = new Set(sbom.components.map(component => component['bom-ref']));
+    // The package.json of a private workspace is in the archive, but the workspace contains no code there.
+    const workspaces = (readManifest(source).workspaces ?? []).map(folder => readManifest(source, folder));
+    const listed = sbom.components.map(component => component['bom-ref']);
+    const known = new Set([...listed, ...workspaces.map(({ name, version }) => `${name}@${version}`)]);
     const unknown = installed.filter(one => !known.has(one));
     if (unknown.length > 0) throw new Error(`the SBOM lacks installed packages: ${unknown.join(', ')}`);
 
