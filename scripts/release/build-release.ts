@@ -65,7 +65,8 @@ function commitPreparedRelease(source: string, version: string): Date {
   prepareRelease(source, version, date.slice(0, 10));
   if (git(source, 'status', '--porcelain', '--untracked-files=no') !== '') {
     console.log(`the commit is not prepared for ${version}: the release is built as after --prepare`);
-    process.env.GIT_COMMITTER_DATE = date;
+    // The server's archive contains the hash of this commit, so the hash must not depend on the current time.
+    Object.assign(process.env, { GIT_AUTHOR_DATE: date, GIT_COMMITTER_DATE: date });
     git(
       source,
       '-c',
