@@ -18,11 +18,12 @@ const rows = {
 
   'server/text/': 'i18next linkify-it node',
   'server/entities/': 'contract/events.ts contract/grants.ts contract/status.ts @mikro-orm/core',
-  'server/database/': `entities/ kept-secret.ts
+  'server/database/': `entities/ kept-secret.ts observability/active-span.ts
     @mikro-orm/core @mikro-orm/postgresql graphile-worker kysely node pg pino umzug`,
   'server/outgoing/': 'config.ts text/ ipaddr.js node',
   'server/observability/': `app-key.ts config.ts database/ dependencies.ts domain/users/canonical-address.ts entities/
     contract/grants.ts
+    @opentelemetry/api @opentelemetry/exporter-trace-otlp-http @opentelemetry/resources @opentelemetry/sdk-trace
     @sentry/node ipaddr.js node pino prom-client zod`,
 
   // The domain imports names, limits and inferred types of the contract. It does not validate requests and does not

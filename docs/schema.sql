@@ -1442,6 +1442,8 @@ declare
   v_data jsonb;
   v_is_pending boolean;
   v_delivery record;
+  v_payload json;
+  v_traceparent text := nullif(current_setting('idea_board.traceparent', true), '');
 begin
   select i.board_id,
     jsonb_build_object(
@@ -1465,7 +1467,8 @@ begin
 
   insert into events (account_id, board_id, idea_id, actor_id, type, data, body, occurred_at)
   values (
-    p_account_id, v_board_id, p_idea_id, p_actor_id, p_type, v_data, event_body(p_type, v_data, p_now), p_now
+    p_account_id, v_board_id, p_idea_id, p_actor_id, p_type,
+    v_data || jsonb_strip_nulls(jsonb_build_object('traceparent', v_traceparent)), event_body(p_type, v_data, p_now), p_now
   )
   returning id into v_event_id;
 
@@ -1487,14 +1490,18 @@ begin
     returning endpoint_id, lane
   loop
     -- Wakes the lane, which then sends its pending deliveries in order.
-    perform graphile_worker.add_job('deliver_webhooks', json_build_object(
-      'account_id', p_account_id, 'endpoint_id', v_delivery.endpoint_id, 'lane', v_delivery.lane
-    ));
+    perform graphile_worker.add_job('deliver_webhooks', json_strip_nulls(json_build_object(
+      'account_id', p_account_id, 'endpoint_id', v_delivery.endpoint_id, 'lane', v_delivery.lane,
+      'traceparent', v_traceparent
+    )));
   end loop;
 
+  v_payload := json_strip_nulls(json_build_object(
+    'account_id', p_account_id, 'event_id', v_event_id, 'traceparent', v_traceparent
+  ));
   -- The events of one idea are in one queue, so that an extension receives them in their order.
   perform graphile_worker.add_job(
-    'extension_event:' || s.extension, json_build_object('account_id', p_account_id, 'event_id', v_event_id),
+    'extension_event:' || s.extension, v_payload,
     queue_name => format('extension:%s:%s', s.extension, p_idea_id % 8), run_at => clock_timestamp()
   )
   from extension_subscriptions s
@@ -1504,7 +1511,7 @@ begin
     -- Does not use now(), the time when the transaction began. A transaction that held the lock earlier may have begun
     -- later.
     perform graphile_worker.add_job(
-      'tell_people', json_build_object('account_id', p_account_id, 'event_id', v_event_id),
+      'tell_people', v_payload,
       queue_name => format('people:%s', p_idea_id % 8), run_at => clock_timestamp()
     );
   end if;

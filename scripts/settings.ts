@@ -19,6 +19,7 @@ ${markdownTable(['variable', 'default', 'description'], rows)}`;
 writeGenerated('docs/settings.md', text, 'settings');
 
 function display(value: unknown): string {
-  if (value === false || (Array.isArray(value) && value.every(one => one === ''))) return '';
+  const isEmpty = typeof value === 'object' && Object.values(value ?? {}).every(one => one === '');
+  if (value === false || isEmpty) return '';
   return `\`${String(value)}\``;
 }

@@ -36,6 +36,7 @@ import { buildEventWaits } from './http/event-waits.ts';
 import { answerUnroutable, collectMethods } from './http/method-not-allowed.ts';
 import { buildOperationRunner, chargeFailedReplay } from './http/operation-runner.ts';
 import { readJsonBodies, refuseEncodedBody } from './http/request-body.ts';
+import { traceRequests } from './http/trace-requests.ts';
 import { boundedServer, guardTransport, refuseInvalidHead, requestIdOf } from './http/transport.ts';
 import { refuseUndeclaredBody, serveOperations } from './http/ts-rest.ts';
 import { serveTools } from './mcp/serve-tools.ts';
@@ -109,6 +110,7 @@ export async function buildApp(server: ServerDependencies): Promise<FastifyInsta
   app.decorateRequest('toolName', null);
   app.decorateRequest('isPersonal', false);
   app.decorateRequest('errorKey', null);
+  traceRequests(app, server.tracing);
   app.addHook('onRequest', synchronousHook(setHeaders, announceDeprecation, cors.allow));
   app.addHook('onRequest', admit);
   app.addHook('onRequest', synchronousHook(refuseInvalidHead));

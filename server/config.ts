@@ -20,6 +20,25 @@ const list = z
   .transform(value => value.split(',').map(part => part.trim()))
   .transform(parts => parts.filter(part => part !== ''));
 
+/** A list of pairs such as name=value, as OpenTelemetry writes it. Names and values can be percent-encoded. */
+const pairs = list
+  .refine(parts => parts.every(isPair), 'must be pairs such as name=value, separated by commas')
+  .transform(parts => Object.fromEntries(parts.map(readPair)) as Record<string, string>);
+
+function isPair(text: string): boolean {
+  try {
+    decodeURIComponent(text);
+  } catch {
+    return false;
+  }
+  return /^[^=]+=/.test(text);
+}
+
+function readPair(text: string): [string, string] {
+  const at = text.indexOf('=');
+  return [decodeURIComponent(text.slice(0, at).trim()), decodeURIComponent(text.slice(at + 1).trim())];
+}
+
 /** A list of IP addresses and CIDRs, parsed to pairs of an IP address and a prefix length for ipaddr.js. */
 const cidrs = list
   .refine(parts => parts.every(isCidr), 'must be CIDRs such as 10.1.0.0/16, separated by commas')
@@ -252,6 +271,42 @@ export const settings = z.object({
     .string()
     .default('production')
     .describe('The name of the environment in the reports to SENTRY_DSN.'),
+  OTEL_EXPORTER_OTLP_ENDPOINT: httpUrl
+    .optional()
+    .describe(
+      'The URL of an OpenTelemetry collector, such as http://localhost:4318. The server sends its traces there, as JSON, to the path /v1/traces. If the variable is unset, the server traces nothing. See docs/tracing.md.',
+    ),
+  OTEL_EXPORTER_OTLP_HEADERS: pairs.describe(
+    'The headers of the requests to OTEL_EXPORTER_OTLP_ENDPOINT, such as x-api-key=secret, separated by commas.',
+  ),
+  OTEL_SERVICE_NAME: z
+    .string()
+    .optional()
+    .describe(
+      'The name of this service in traces. The default is service.name of OTEL_RESOURCE_ATTRIBUTES, or else idea-board.',
+    ),
+  OTEL_RESOURCE_ATTRIBUTES: pairs.describe(
+    'The attributes of every trace, such as deployment.environment.name=staging, separated by commas.',
+  ),
+  OTEL_TRACES_SAMPLER: z
+    .enum([
+      'always_on',
+      'always_off',
+      'traceidratio',
+      'parentbased_always_on',
+      'parentbased_always_off',
+      'parentbased_traceidratio',
+    ])
+    .default('parentbased_always_on')
+    .describe(
+      'Decides which traces the server records: always_on, always_off or traceidratio. With the prefix parentbased_, the client decides if its request has a traceparent.',
+    ),
+  OTEL_TRACES_SAMPLER_ARG: z
+    .string()
+    .regex(/^(0(\.\d+)?|1(\.0+)?)$/, 'must be a number from 0 to 1')
+    .transform(Number)
+    .default(1)
+    .describe('The part of all traces that the samplers with traceidratio record: a number from 0 to 1.'),
   METRICS_PORT: wholeNumber(0, 65_535)
     .optional()
     .describe(

@@ -9,6 +9,7 @@ import type { Extension } from './extensions/extension.ts';
 import { silentReporter } from './observability/error-reporter.ts';
 import { buildMetrics } from './observability/metrics.ts';
 import { openAuditLog } from './observability/open-audit-log.ts';
+import { openTracing } from './observability/open-tracing.ts';
 import { buildRedactor } from './observability/redactor.ts';
 import { buildSentryReporter } from './observability/sentry-reporter.ts';
 
@@ -38,6 +39,8 @@ export async function openDependencies(
   });
   const { SENTRY_DSN: dsn, SENTRY_ENVIRONMENT: environment } = config;
   const reporter = dsn ? await buildSentryReporter({ dsn, environment, scrub: redactor.value }) : silentReporter;
+  const endpoint = config.OTEL_EXPORTER_OTLP_ENDPOINT;
+  const tracing = endpoint === undefined ? undefined : await openTracing({ endpoint, config, logger });
   return {
     server: {
       config,
@@ -48,13 +51,14 @@ export async function openDependencies(
       audit,
       reporter,
       metrics: config.METRICS_PORT === undefined ? undefined : buildMetrics(),
+      tracing,
       passwords: buildPasswords(),
       extensions,
     },
     async close() {
       await database.close();
       closeAuditLog();
-      await reporter.close();
+      await Promise.all([reporter.close(), tracing?.close()]);
     },
   };
 }

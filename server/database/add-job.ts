@@ -1,3 +1,4 @@
+import { activeSpan } from '../observability/active-span.ts';
 import type { Queryable } from './database.ts';
 import { integer, json, nullable, sql, text, time } from './sql.ts';
 
@@ -36,10 +37,18 @@ const addJobStatement = sql(
 export async function addJob(db: Queryable, { task, payload, queueName, runAt, maxAttempts, key }: NewJob) {
   await db.query(addJobStatement, {
     task,
-    payload: JSON.stringify(payload),
+    payload: JSON.stringify(withTraceparent(payload)),
     queueName: queueName ?? null,
     runAt: runAt ?? null,
     maxAttempts: maxAttempts ?? null,
     key: key ?? null,
   });
+}
+
+/** Lets the job continue the active trace. A payload that is an array contains several jobs, so it stays unchanged. */
+function withTraceparent(payload: unknown): unknown {
+  const traceparent = activeSpan()?.traceparent;
+  if (traceparent === undefined || Array.isArray(payload) || payload === null || typeof payload !== 'object')
+    return payload;
+  return { ...payload, traceparent };
 }

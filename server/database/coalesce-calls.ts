@@ -1,3 +1,5 @@
+import { activeSpan, runInSpan, type Span } from '../observability/active-span.ts';
+
 export interface Coalescing {
   /** The maximum number of batches that run at the same time. */
   maxUnderWay?: number;
@@ -8,6 +10,7 @@ export interface Coalescing {
 
 interface Call<Item, Result> {
   item: Item;
+  span: Span | undefined;
   resolve(result: Result): void;
   reject(error: unknown): void;
 }
@@ -80,14 +83,15 @@ function coalesce<Item, Result>(
       startBatches();
     };
     const timer = patienceMs === undefined ? undefined : setTimeout(giveWay, patienceMs);
-    await settleBatch(calls);
+    // The batch may start in the context of an earlier call, so it continues the trace of its own first call.
+    await runInSpan(calls.find(({ span }) => span)?.span, () => settleBatch(calls));
     clearTimeout(timer);
     giveWay();
   }
 
   return item =>
     new Promise((resolve, reject) => {
-      waiting.push({ item, resolve, reject });
+      waiting.push({ item, span: activeSpan(), resolve, reject });
       if (isScheduled || underWay >= maxUnderWay) return;
       // This call starts a batch immediately. Further calls in this turn of the event loop form a second batch.
       if (underWay === 0 && maxUnderWay > 1) return startBatches();

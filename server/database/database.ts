@@ -4,10 +4,12 @@ import { Kysely, PostgresDialect } from 'kysely';
 import pg from 'pg';
 import type { Logger } from 'pino';
 import { entities } from '../entities/entities.ts';
+import { activeSpan } from '../observability/active-span.ts';
 import { FailFastClient } from './client.ts';
 import { type Listener, type ListenerOptions, openListener } from './listener.ts';
 import { columnTypes, configOf, type Query } from './query.ts';
 import type { Tables } from './tables.ts';
+import { traceQuery, traceText } from './trace-statement.ts';
 import { buildTurns, type InTurn } from './turns.ts';
 
 export interface Queryable {
@@ -60,7 +62,7 @@ export interface DatabaseOptions {
 export async function openDatabase(options: DatabaseOptions): Promise<Database> {
   const pool = openPool(options, { Client: FailFastClient, max: options.poolSize });
   const reserve = openPool(options, reserveSettings);
-  const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
+  const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: traceTexts(pool) }) });
   const orm = await MikroORM.init({
     entities,
     subscribers: [completeKeys],
@@ -122,7 +124,8 @@ const reserveSettings: pg.PoolConfig = {
 };
 
 function queryOf(pool: pg.Pool): Queryable['query'] {
-  return (query, values) => withRetries(async () => (await pool.query(configOf(query, values))).rows);
+  return (query, values) =>
+    traceQuery(query, () => withRetries(async () => (await pool.query(configOf(query, values))).rows));
 }
 
 /**
@@ -150,9 +153,10 @@ async function transact<T>(pool: pg.Pool, orm: MikroORM, work: (transaction: Tra
   const client = await pool.connect();
   const { transaction, end } = openTransaction(client, orm);
   try {
-    await client.query('begin');
+    const begin = beginStatement();
+    await traceText('begin', () => client.query(begin));
     const result = await work(transaction);
-    const committed = await end(() => client.query('commit'));
+    const committed = await end(() => traceText('commit', () => client.query('commit')));
     client.release();
     for (const one of committed) one();
     return result;
@@ -162,6 +166,15 @@ async function transact<T>(pool: pg.Pool, orm: MikroORM, work: (transaction: Tra
     await client.query('rollback').then(() => client.release(), client.release);
     throw error;
   }
+}
+
+/**
+ * In a traced request, the transaction knows the request's span, so that record_event() can store it. The value has only
+ * hexadecimal digits. It ends with the transaction.
+ */
+function beginStatement(): string {
+  const span = activeSpan();
+  return span ? `begin; set local idea_board.traceparent = '${span.traceparent}'` : 'begin';
 }
 
 function openTransaction(client: pg.PoolClient, orm: MikroORM) {
@@ -187,7 +200,7 @@ function openTransaction(client: pg.PoolClient, orm: MikroORM) {
       // Refuses the query, because the transaction has ended and another request may already use its connection.
       if (isOver) throw new Error('The transaction is over');
       await em?.flush();
-      return (await client.query(configOf(query, values))).rows;
+      return traceQuery(query, async () => (await client.query(configOf(query, values))).rows);
     },
   };
 
@@ -208,12 +221,23 @@ function buildQueriesOn(client: pg.PoolClient, before?: () => Promise<void>): Ky
   const connection = {
     async query(text: string, values: unknown[]) {
       await before?.();
-      return client.query(text, values);
+      return traceText(text, () => client.query(text, values));
     },
     release() {},
   } as unknown as pg.PoolClient;
   const pool = { options: {}, connect: async () => connection, end: async () => {} };
   return new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
+}
+
+/** A pool whose connections trace the statements of Kysely. Without an active span, connections are unchanged. */
+function traceTexts(pool: pg.Pool): pg.Pool {
+  const connect = async () => {
+    const client = await pool.connect();
+    if (!activeSpan()) return client;
+    const query = (text: string, values: unknown[]) => traceText(text, () => client.query(text, values));
+    return Object.assign(Object.create(client) as pg.PoolClient, { query });
+  };
+  return { options: pool.options, connect, end: () => pool.end() } as unknown as pg.Pool;
 }
 
 function openPool(options: DatabaseOptions, settings: pg.PoolConfig): pg.Pool {

@@ -25,6 +25,8 @@ export interface Query<Arguments, Row> {
   readonly text: string;
   /** The names of the arguments for the placeholders $1, $2 and so on, in this order. */
   readonly argumentNames: readonly string[];
+  /** Whether the text comes from an extension and may contain values. */
+  readonly isOfExtension?: boolean;
   readonly '~arguments'?: (values: Arguments) => void;
   readonly '~row'?: Row;
 }
@@ -93,7 +95,13 @@ export function defineQuery<Values, Row>(
 
 /** Wraps the SQL text of an extension or a test as a query. listQueries() does not return this query. */
 export function queryOfText<Row>(text: string, argumentCount: number): Query<readonly unknown[], Row> {
-  return { name: 'text', isPrepared: false, text, argumentNames: [...Array(argumentCount).keys()].map(String) };
+  return {
+    name: 'text',
+    isPrepared: false,
+    isOfExtension: true,
+    text,
+    argumentNames: [...Array(argumentCount).keys()].map(String),
+  };
 }
 
 /** Combines a query with its values in the format of the driver. */

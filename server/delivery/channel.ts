@@ -1,4 +1,5 @@
 import { SecretBoxError } from '../domain/secret-box.ts';
+import { activeSpan, runInSpan, type SpanAttributes } from '../observability/active-span.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import { type OutgoingAnswer, OutgoingRequestError, type OutgoingRequests } from '../outgoing/outgoing-request.ts';
 
@@ -29,15 +30,25 @@ export interface Channel<Item> {
   send(item: Item, signal?: AbortSignal): Promise<Outcome>;
 }
 
+interface DeliverOptions {
+  metrics?: Metrics | undefined;
+  signal?: AbortSignal | undefined;
+  /** The span of the request that caused the item. */
+  traceparent?: string | undefined;
+  attributes?: SpanAttributes;
+}
+
 /**
  * Tries once to deliver an item. Records the result in the metrics, unless the worker stops. Returns `failed` if the
- * HTTP request or a decryption fails. Throws the channel's other errors.
+ * HTTP request or a decryption fails. Throws the channel's other errors. In a traced job, the try is a span of the trace
+ * that caused the item: `traceparent`, or else the job.
  */
 export async function deliver<Item>(
   channel: Channel<Item>,
   item: Item,
-  { metrics, signal }: { metrics?: Metrics | undefined; signal?: AbortSignal | undefined } = {},
+  { metrics, signal, traceparent, attributes = {} }: DeliverOptions = {},
 ): Promise<Outcome & { durationMs: number }> {
+  const span = activeSpan()?.start(`deliver ${channel.name}`, { kind: 'client', parent: traceparent, attributes });
   const startedAt = performance.now();
   const count = (result: 'delivered' | 'failed') => {
     const durationMs = performance.now() - startedAt;
@@ -45,9 +56,12 @@ export async function deliver<Item>(
     return durationMs;
   };
   try {
-    const outcome = await channel.send(item, signal).catch(failureOf);
+    const outcome = await runInSpan(span, () => channel.send(item, signal)).catch(failureOf);
+    span?.set({ 'http.response.status_code': outcome.answer?.status });
+    span?.end(outcome.result === 'delivered' ? undefined : outcome.result);
     return { ...outcome, durationMs: count(outcome.result === 'delivered' ? 'delivered' : 'failed') };
   } catch (error) {
+    span?.end('failed');
     if (!signal?.aborted) count('failed');
     throw error;
   }

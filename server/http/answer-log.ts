@@ -22,6 +22,7 @@ export function recordAnswers(metrics: Metrics | undefined) {
         durationMs: Math.round(elapsedTime * 10) / 10,
         tokenId: request.admission?.principal.tokenId,
         tool: request.toolName ?? undefined,
+        traceId: request.span?.traceId,
       },
       'request',
     );

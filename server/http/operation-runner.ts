@@ -9,6 +9,7 @@ import { DomainError } from '../domain/domain-error.ts';
 import { inTurnAlone } from '../domain/ideas/lock-ideas.ts';
 import { type LinkToIdea, linkToIdeas } from '../domain/ideas/present-idea.ts';
 import type { Actor, Operation, ReadOperation, WriteOperation } from '../domain/operation.ts';
+import { activeSpan } from '../observability/active-span.ts';
 import { auditLimit } from './audit-refusals.ts';
 import type { Idempotency, StoredAnswer } from './look-up-token.ts';
 import { type Counter, charge, type HeaderSetter, refund, setRateLimitHeaders } from './rate-limit.ts';
@@ -119,10 +120,13 @@ export function buildOperationRunner(server: ServerDependencies) {
 
   /**
    * Runs a write that is a single statement, without a transaction. If the request has an Idempotency-Key, the write
-   * uses a transaction, because the stored answer must commit with the write.
+   * uses a transaction, because the stored answer must commit with the write. A traced request also uses a transaction,
+   * because the event of the write learns the trace from the transaction.
    */
   function writeOnce<A extends Answer>(input: WriteInput, work: (op: Operation) => Promise<A>): Promise<A> {
-    return input.request.idempotency ? write(input, work) : inTurn(input, () => read(input.request, work));
+    return input.request.idempotency || activeSpan()
+      ? write(input, work)
+      : inTurn(input, () => read(input.request, work));
   }
 
   return {

@@ -2,6 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import type { ErrorKey } from '../../contract/errors.ts';
 import type { Route, RouteMetadata } from '../../contract/routes.ts';
 import type { Actor } from '../domain/operation.ts';
+import type { Span } from '../observability/active-span.ts';
 import type { Principal } from './find-tokens.ts';
 import type { Idempotency, StoredAnswer } from './look-up-token.ts';
 import type { BucketState, Counter } from './rate-limit.ts';
@@ -31,6 +32,8 @@ declare module 'fastify' {
     /** The rate limit counter that did not count the request, because its Idempotency-Key has a stored answer. */
     sparedCounter: Counter | null;
     toolName: string | null;
+    /** The span of the request. Null if tracing is off. */
+    span: Span | null;
     /** Whether the answer is for one signed-in person, so that caches must not store it. */
     isPersonal: boolean;
     /** The key of the error in the answer. Null if the answer is no error. */

@@ -12,6 +12,7 @@ import { takeLease } from './lease.ts';
 import { countJobs, followQueues, logJobs } from './pool-events.ts';
 import { buildPools, type JobPool } from './pools.ts';
 import { buildCrontab, buildTasks } from './tasks.ts';
+import { traceTasks } from './trace-tasks.ts';
 import { patienceOf, queryOn, WorkerConnections } from './worker-connections.ts';
 
 /** Runs jobs until it is stopped or PostgreSQL becomes unavailable. */
@@ -81,7 +82,7 @@ export async function startRunner({ url, appKey, timing, ...deps }: RunnerOption
   };
 
   try {
-    for (const pool of buildPools(tasks, config.WORKER_CONCURRENCY)) {
+    for (const pool of buildPools(traceTasks(tasks, deps.tracing), config.WORKER_CONCURRENCY)) {
       const runner = await startPool(pool);
       // If this pool fails while the next pool is still starting, the rejected promise must not end the process. The
       // code after the loop handles the failure.

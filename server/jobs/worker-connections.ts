@@ -5,6 +5,7 @@ import type { Config } from '../config.ts';
 import { FailFastClient } from '../database/client.ts';
 import type { Queryable } from '../database/database.ts';
 import { runOn } from '../database/query.ts';
+import { traceQuery } from '../database/trace-statement.ts';
 import { webhookSlots } from './pools.ts';
 
 type ConnectionConfig = Pick<
@@ -118,5 +119,5 @@ function once(release: Release): Release {
 }
 
 export function queryOn(pool: pg.Pool): Queryable {
-  return { query: (query, values) => runOn(pool, query, values) };
+  return { query: (query, values) => traceQuery(query, () => runOn(pool, query, values)) };
 }

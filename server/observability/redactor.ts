@@ -175,6 +175,10 @@ function secretsOf(settings: object): string[] {
       const bytes = Buffer.from(value);
       return [bytes.toString('base64').replace(/=+$/, ''), bytes.toString('base64url'), bytes.toString('hex')];
     }
+    if (name.endsWith('_HEADERS')) {
+      const texts = typeof value === 'string' ? value.split(/[,=]/) : Object.values(value ?? {});
+      return texts.filter(text => typeof text === 'string');
+    }
     if (typeof value !== 'string') return [];
     return (URL.canParse(value) ? secretsOfUrl(new URL(value)) : isSecretName(name) ? [value] : []).flatMap(secret => {
       const decoded = decodeUrl(secret, 1);

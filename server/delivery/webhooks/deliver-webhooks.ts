@@ -2,6 +2,7 @@ import type { Task } from 'graphile-worker';
 import { sql } from 'kysely';
 import { z } from 'zod';
 import { type Arguments, query } from '../../database/query.ts';
+import { traceparentOf } from '../../domain/events/recorded-event.ts';
 import { killPendingDeliveries } from '../../domain/webhooks/disable-endpoint.ts';
 import {
   type AccountEndpoint,
@@ -175,7 +176,13 @@ export function deliverWebhooks(deps: TaskDependencies): Task {
   async function send(delivery: DueDelivery, lane: Lane, signal: AbortSignal | undefined, isProbe = false) {
     slots.begin(lane);
     const attemptedAt = clock.now();
-    const outcome = await deliver(webhook, delivery, { metrics, signal });
+    const attributes = {
+      'idea_board.webhook_id': lane.endpointId,
+      'idea_board.delivery_id': delivery.id,
+      'idea_board.delivery_attempt': delivery.attempt_count + 1,
+    };
+    const traceparent = traceparentOf(delivery);
+    const outcome = await deliver(webhook, delivery, { metrics, signal, traceparent, attributes });
     const { answer } = outcome;
     const attempt: Attempt = {
       accountId: lane.accountId,

@@ -2,6 +2,7 @@ import { createHmac } from 'node:crypto';
 import { writeEvent } from '../../domain/events/recorded-event.ts';
 import { SecretBoxError } from '../../domain/secret-box.ts';
 import { secretPurpose, signingKey } from '../../domain/webhooks/webhook-secret.ts';
+import { activeSpan } from '../../observability/active-span.ts';
 import { type Channel, post } from '../channel.ts';
 import type { TaskDependencies } from '../dependencies.ts';
 import type { DueDelivery } from './pending-deliveries.ts';
@@ -38,7 +39,12 @@ export function buildWebhookChannel({
       const body = writeEvent(event, config);
       const keys = [keyOf(secret), previous_secret && keyUnlessLost(previous_secret)].filter(key => key != null);
       const signature = signMessage(keys, { id: `evt_${event_id}`, sentAt: now, body });
-      const headers = { 'content-type': 'application/json', ...signature };
+      const span = activeSpan();
+      const headers = {
+        'content-type': 'application/json',
+        ...(span && { traceparent: span.traceparent }),
+        ...signature,
+      };
       return post(requests, { url, headers, body, receiver: 'The endpoint', goneStatuses: [gone], now }, signal);
     },
   };

@@ -67,6 +67,8 @@ interface EventData {
   target?: IdeaInEvent;
   comment?: CommentInEvent;
   reply?: CommentInEvent;
+  /** The span of the request that caused the event. Bodies of events leave it out. */
+  traceparent?: string;
 }
 
 /** A comment in an event. Only an event about a new comment contains the author. */
@@ -82,7 +84,7 @@ interface CommentInEvent {
 export function presentEvent({ type, occurred_at, data, body }: RecordedEvent, config: LinkSettings): EventBody {
   // An event from the previous version of the server has a body but no data.
   if (data === null) return body as EventBody;
-  const { idea, target, comment, reply, ...others } = data as EventData;
+  const { idea, target, comment, reply, traceparent: _, ...others } = data as EventData;
   // Reads the board only for an idea, because a test event has neither.
   const linkTo: LinkToIdea = ideaId => linkToIdeas(config, others.board.slug)(ideaId);
   return {
@@ -96,6 +98,11 @@ export function presentEvent({ type, occurred_at, data, body }: RecordedEvent, c
       ...(reply && { reply: withUpdatedAt(reply) }),
     },
   } as EventBody;
+}
+
+/** Returns the span of the request that caused an event. Undefined if the request was not traced. */
+export function traceparentOf({ data }: Pick<RecordedEvent, 'data'>): string | undefined {
+  return (data as EventData | null)?.traceparent;
 }
 
 /**
