@@ -440,6 +440,24 @@ CREATE TABLE extension_subscriptions (
   CONSTRAINT extension_subscriptions_pkey PRIMARY KEY (event_type, extension)
 );
 
+-- table external_ids (tenant)
+
+CREATE TABLE external_ids (
+  account_id bigint NOT NULL,
+  kind text NOT NULL,
+  external_id text NOT NULL,
+  row_id bigint,
+  user_id bigint,
+  CONSTRAINT external_ids_pkey PRIMARY KEY (account_id, kind, external_id),
+  CONSTRAINT external_ids_external_id_check CHECK (char_length(external_id) >= 1 AND char_length(external_id) <= 200),
+  CONSTRAINT external_ids_kind_check CHECK (kind = ANY (ARRAY['person'::text, 'board'::text, 'status'::text, 'tag'::text, 'idea'::text, 'comment'::text, 'voter'::text, 'merge'::text])),
+  CONSTRAINT external_ids_row_check CHECK ((kind = 'person'::text) = (user_id IS NOT NULL) AND (kind = 'person'::text) = (row_id IS NULL)),
+  CONSTRAINT external_ids_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE,
+  CONSTRAINT external_ids_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE
+);
+CREATE INDEX external_ids_row_id_idx ON external_ids USING btree (account_id, kind, row_id) WHERE row_id IS NOT NULL;
+CREATE INDEX external_ids_user_id_idx ON external_ids USING btree (user_id, account_id) WHERE user_id IS NOT NULL;
+
 -- table followers (tenant)
 
 CREATE TABLE followers (

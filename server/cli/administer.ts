@@ -43,9 +43,13 @@ const poolSize = 3;
 /**
  * Runs work with the database, the settings and the extensions of this server. Fails if migrations are pending. A
  * command does not apply migrations, because they would change the database of a running server of another version.
+ * `changes` replaces settings that do not fit the command.
  */
-export async function withInstallation<T>(work: (installation: Installation) => Promise<T>): Promise<T> {
-  const config = loadConfig();
+export async function withInstallation<T>(
+  work: (installation: Installation) => Promise<T>,
+  changes: Partial<Config> = {},
+): Promise<T> {
+  const config = { ...loadConfig(), ...changes };
   await requireCluster(config);
   const extensions = await loadExtensions(config.EXTENSIONS);
   return withDatabase(config, async url => {

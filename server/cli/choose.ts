@@ -111,7 +111,7 @@ export const onMember = onTarget({ ...inAccount, ...ofUser }, async (admin, { ac
 });
 
 /** Finds an account by its slug. Without a slug, finds the only account. */
-export async function chooseAccount(admin: Administration, slug: string | undefined): Promise<Account> {
+export async function chooseAccount(admin: Pick<Administration, 'em'>, slug: string | undefined): Promise<Account> {
   if (slug !== undefined) return requireAccount(admin, slug);
   const accounts = await admin.em.find(Account, {}, { limit: 2 });
   const account = onlyOne(accounts, {

@@ -87,6 +87,16 @@ export function repeatable<Value extends string>(
   return { build: key => buildOption(key, usage, help, given({ conflicts })).choices(values).argParser(parse) };
 }
 
+/** An option that can be repeated. Each use adds a pair such as `old=new` to the option's map. */
+export function pairs(usage: string, help: string): Input<ReadonlyMap<string, string> | undefined> {
+  const parse = (text: string, previous: ReadonlyMap<string, string> = new Map()) => {
+    const [, name, value] = /^([^=]+)=(.+)$/s.exec(text) ?? [];
+    if (name === undefined || value === undefined) throw new InvalidArgumentError(`It must have the form ${usage}.`);
+    return new Map([...previous, [name.trim(), value.trim()]]);
+  };
+  return { build: key => buildOption<ReadonlyMap<string, string>>(key, usage, help, { parse }) };
+}
+
 function buildOption<Value>(key: string, usage: string, help: string, rules: OptionRules<Value>): Option {
   const name = key.replace(/[A-Z]/g, letter => `-${letter.toLowerCase()}`);
   const option = new Option(`--${name} ${usage}`.trimEnd(), help);

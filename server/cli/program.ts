@@ -12,7 +12,9 @@ import { addChatCommands } from './chat.ts';
 import { addCleanUpCommand } from './cleanup.ts';
 import { invocation } from './command.ts';
 import { addDoctorCommand } from './doctor.ts';
+import { addExportCommand } from './export.ts';
 import { addFollowerCommands, addIdeaCommands } from './idea.ts';
+import { addImportCommand } from './import.ts';
 import { addInvitationCommands, addMemberCommands } from './member.ts';
 import { addMigrateCommand } from './migrate.ts';
 import { addNotificationCommands } from './notification.ts';
@@ -50,6 +52,8 @@ export function buildProgram(): Command {
   addChatCommands(program);
   addUsageCommand(program, 'usage');
   addMigrateCommand(program, 'migrate');
+  addExportCommand(program, 'export');
+  addImportCommand(program, 'import');
   addCleanUpCommand(program, 'cleanup');
   addDoctorCommand(program, 'doctor');
   return program;

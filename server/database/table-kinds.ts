@@ -30,6 +30,7 @@ export const tableKinds: Readonly<Record<keyof Tables | 'schema_migrations', Tab
   event_waits: tenant,
   events: tenant,
   extension_subscriptions: local('A few rows for each extension of this installation. They apply to every account.'),
+  external_ids: tenant,
   followers: tenant,
   heartbeats: local('One row for each periodic job of this database.'),
   idea_tags: tenant,

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import type { Transaction } from '../database/database.ts';
-import { bigint, sql, text } from '../database/sql.ts';
+import { sql, text } from '../database/sql.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import { type Administration, administrationIn } from '../domain/administration.ts';
 import { defaultStatuses } from '../domain/boards/edit-board.ts';
-import { callBeginMerge } from '../domain/merging/merge-idea.ts';
+import { callBeginMerge, callCarryVotes } from '../domain/merging/merge-idea.ts';
 import type { Passwords } from '../domain/sign-in/passwords.ts';
 import { setPassword } from '../domain/sign-in/set-password.ts';
 import { createToken } from '../domain/tokens/change-tokens.ts';
@@ -186,7 +186,7 @@ class DemoLoad {
       Vote,
       voterIds.map(voterId => ({ ideaId, voterId, accountId, value: this.#random() < 0.08 ? -1 : 1 })),
     );
-    await this.#transaction.query(carryVotes, { accountId, ideaId });
+    await this.#transaction.query(callCarryVotes, { accountId, ideaId });
   }
 
   async #merge(source: Idea | undefined, target: Idea | undefined) {
@@ -236,9 +236,3 @@ class DemoLoad {
     };
   }
 }
-
-const carryVotes = sql(
-  'carry_demo_votes',
-  { arguments: { accountId: bigint(), ideaId: bigint() }, row: {} },
-  'select carry_votes($accountId, $ideaId)',
-);

@@ -4,6 +4,7 @@ import { Board, Status, Tag } from './board.ts';
 import { ChatChannel } from './chat-channel.ts';
 import { EmbeddingSecret, UsedEmbeddingToken } from './embedding.ts';
 import { Event, EventPosition, EventWait, ExtensionSubscription, Notification, VoteFollowing } from './event.ts';
+import { ExternalId } from './external-id.ts';
 import { Heartbeat } from './heartbeat.ts';
 import { Comment, Follower, Idea, IdeaTag, IdeaTerms, Mention, Merge, Vote, VoteNetwork, Voter } from './idea.ts';
 import { Identity, IdentityProvider } from './identity.ts';
@@ -35,6 +36,7 @@ export const entities = [
   EventPosition,
   EventWait,
   ExtensionSubscription,
+  ExternalId,
   Follower,
   Heartbeat,
   Idea,

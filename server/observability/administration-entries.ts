@@ -68,6 +68,18 @@ export const administrationEntries = {
     inAccount,
   ),
   'account.deletion_cancelled': entry('The scheduled deletion of an account was cancelled.', inAccount),
+  'account.exported': entry('The operator wrote an archive with the data of an account.', inAccount),
+  'account.imported': entry(
+    'The operator imported boards, ideas, votes and people into an account. The new members and users have no entries of their own, except members with a role above `member`.',
+    {
+      ...inAccount,
+      from: text('the product that wrote the files, or `archive`'),
+      records: z.record(z.string(), z.int()).describe('the number of imported records of each type'),
+      is_complete: z
+        .boolean()
+        .describe('`false` in the entry at the start of the import, and `true` in the entry at its end'),
+    },
+  ),
   'account.erased': entry('The clean-up erased an account and all its data.', { ...inAccount, rows }),
 
   'user.created': entry('A user was created.', {

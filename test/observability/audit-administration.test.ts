@@ -120,7 +120,10 @@ type Change = (admin: Administration) => Promise<Told | undefined>;
  * One function for each kind of audit entry. Each function prepares data and returns a change that causes an entry of
  * this kind.
  */
-type Cases = Record<Exclude<AdministrationEntryName, 'account.erased' | 'user.erased'>, () => Promise<Change>>;
+type Cases = Record<
+  Exclude<AdministrationEntryName, 'account.erased' | 'account.exported' | 'account.imported' | 'user.erased'>,
+  () => Promise<Change>
+>;
 
 const account = () => ({ account_id: world.accountId });
 const board = () => ({ ...account(), board_id: world.boardId });
@@ -772,7 +775,7 @@ describe.each(Object.entries(cases))('the audit entry %s', (event, arrange) => {
 });
 
 test('this file tests each kind of audit entry about administration, except the entries about erasures', () => {
-  const erasures = ['account.erased', 'user.erased'];
+  const erasures = ['account.erased', 'account.exported', 'account.imported', 'user.erased'];
   expect(Object.keys(administrationEntries).sort()).toEqual([...Object.keys(cases), ...erasures].sort());
 });
 

@@ -1,4 +1,5 @@
 import { type Expression, type InferResult, type Kysely, sql } from 'kysely';
+import type { Queryable } from '../../database/database.ts';
 import { type Arguments, query } from '../../database/query.ts';
 import type { Tables } from '../../database/tables.ts';
 import { Account } from '../../entities/account.ts';
@@ -7,7 +8,7 @@ import { type Administration, AdministrationError } from '../administration.ts';
 import { countAll } from '../bounded-count.ts';
 import { quote } from '../fields.ts';
 
-export async function requireAccount(admin: Administration, slug: string): Promise<Account> {
+export async function requireAccount(admin: Pick<Administration, 'em'>, slug: string): Promise<Account> {
   const failHandler = () => new AdministrationError('not_found', t('refusals.account.unknown', { slug: quote(slug) }));
   return requireUsable(await admin.em.findOneOrFail(Account, { slug }, { failHandler }));
 }
@@ -26,6 +27,19 @@ export function requireUsable(account: Account): Account {
   throw new AdministrationError('conflict', t('refusals.account.in_erasure', { slug: account.slug }));
 }
 
+/** Rejects an account that is being erased or does not exist. Until the end of the transaction, no erasure can begin. */
+export async function requireUsableAccount(db: Kysely<Tables>, accountId: number): Promise<void> {
+  const { slug, erasure_began_at } = await db
+    .selectFrom('accounts')
+    .select(['slug', 'erasure_began_at'])
+    .where('id', '=', accountId)
+    .forKeyShare()
+    .executeTakeFirstOrThrow(accountIsGone);
+  if (erasure_began_at !== null) {
+    throw new AdministrationError('conflict', t('refusals.account.in_erasure', { slug }));
+  }
+}
+
 const selectAccountLocked = query('lock_account', (db, $: Arguments<{ accountId: number }>) =>
   db.selectFrom('accounts').select('id').where('id', '=', $.accountId).forNoKeyUpdate(),
 );
@@ -34,8 +48,8 @@ const selectAccountLocked = query('lock_account', (db, $: Arguments<{ accountId:
  * Locks an account. Operations that change its members or its blocked users take this lock first. So do operations that
  * create a token, a webhook or a chat channel. These operations therefore run one after the other.
  */
-export async function lockAccount(admin: Administration, accountId: number): Promise<void> {
-  await admin.query(selectAccountLocked, { accountId });
+export async function lockAccount(db: Queryable, accountId: number): Promise<void> {
+  await db.query(selectAccountLocked, { accountId });
 }
 
 export async function requireLockedAccount(admin: Administration, accountId: number): Promise<Account> {

@@ -52,6 +52,20 @@ const changes = [
         .where(v => v.and({ 'v.account_id': $.accountId, 'v.user_id': $.userId })),
     ),
   ),
+  // Removes the ids that the user's voters had in an import, because they may name the person.
+  batchedRemoval('remove_external_ids_of_user', 'external_ids', (e, $: Arguments<UserBatch>) =>
+    e.and([
+      e('kind', '=', 'voter'),
+      e(
+        'row_id',
+        'in',
+        e
+          .selectFrom('voters as v')
+          .select('v.id')
+          .where(v => v.and({ 'v.account_id': $.accountId, 'v.user_id': $.userId })),
+      ),
+    ]),
+  ),
   // The votes of the user still count, but no longer belong to the user.
   batchedChange('unlink_voters_of_user', 'voters', (db, $: Arguments<UserBatch>) =>
     db

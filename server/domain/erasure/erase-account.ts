@@ -40,7 +40,7 @@ const removals = [
       ),
     ),
   ),
-  removalOfAll('idempotency_keys'),
+  ...(['external_ids', 'idempotency_keys'] as const).map(removalOfAll),
   // OAuth records have no foreign key to their token, so no cascade removes them. No new records appear, because the
   // tokens are revoked.
   batchedRemoval('remove_oauth_records_of_account', 'oauth_records', (r, $: Arguments<Batch>) =>
@@ -120,14 +120,23 @@ const beginStatements = [
       .where('revoked_at', 'is', null),
   ),
   // After the erasure of the account, its identity providers no longer sign anybody in. Users who can sign in only
-  // through them lose all access, so this statement requests their deletion.
+  // through them lose all access, so this statement requests their deletion. It also requests the deletion of people
+  // whom an import created without an e-mail address, because they can never sign in.
   query('request_deletion_of_identity_users', (db, $: Begin) =>
     db
       .updateTable('users')
       .set({ deletion_requested_at: $.now })
       .where('deletion_requested_at', 'is', null)
       .where(u => hasReplacementAddress(u.ref('email')))
-      .where('id', 'in', u => u.selectFrom('identities').select('user_id').where('account_id', '=', $.accountId)),
+      .where(u => {
+        const identities = u.selectFrom('identities').select('user_id').where('account_id', '=', $.accountId);
+        const imported = u
+          .selectFrom('external_ids')
+          .select('user_id')
+          .where(e => e.and({ account_id: $.accountId, kind: 'person' }))
+          .$narrowType<{ user_id: number }>();
+        return u('id', 'in', identities.union(imported));
+      }),
   ),
   ...(['webhook_endpoints', 'chat_channels'] as const).map(table =>
     query(`disable_${table}_of_account`, (db, $: Begin) =>

@@ -75,6 +75,16 @@ export const callBeginMerge = sql(
 );
 
 /**
+ * Computes which votes of merged ideas count for an idea, and the tallies of the idea and of the targets it is merged
+ * into. The caller must lock these ideas first.
+ */
+export const callCarryVotes = sql(
+  'carry_votes',
+  { arguments: { accountId: bigint(), ideaId: bigint() }, row: {} },
+  'select carry_votes($accountId, $ideaId)',
+);
+
+/**
  * Merges an idea, the source, into another idea, the target (specification: Idea actions, rule 4). The source keeps its
  * votes. The target gets a copy of each vote whose voter did not vote on the target. An unmerge can undo exactly the
  * effect of the merge, because the votes on the source never changed.

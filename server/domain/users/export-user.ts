@@ -200,6 +200,7 @@ export const exportSections: Readonly<Record<string, Section>> = {
 export const notExported: Partial<Record<keyof Tables, string>> = {
   event_waits: 'A request that waits for events has a row only for the time of the request.',
   events: 'An event repeats a change of an idea, a comment or a vote, and is deleted after some time.',
+  external_ids: 'The ids are those of an import by the operator. The lists have the ideas and comments themselves.',
   idempotency_keys: 'A stored response repeats a change by a token of the person, and is deleted after a day.',
   oauth_records: 'The records contain secrets of OAuth. The list of tokens has the access that the person gave.',
   password_links: 'A link is a secret that is valid for a short time.',

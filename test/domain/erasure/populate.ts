@@ -119,6 +119,13 @@ export async function populate(server: TestServer): Promise<Populated> {
     ]);
   }
   await runAsUser(server, world, personId, op => castOwnVote(op, otherIdeaId, 'up', Buffer.alloc(16)));
+  await server.sql(
+    `insert into external_ids (account_id, kind, external_id, row_id, user_id)
+    select $1, 'person', 'github:zabriskie', null, $2 union all
+    select $1, 'voter', 'github:zabriskie', id, null from voters where account_id = $1 and user_id = $2 union all
+    select $1, 'idea', 'github:number:1', $3, null`,
+    [world.accountId, personId, ideaId],
+  );
 
   expect(await runJobs(server)).toEqual([]);
   // From now on the webhook receiver rejects all deliveries, so the deliveries stay pending.

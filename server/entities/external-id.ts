@@ -1,0 +1,21 @@
+import { p } from '@mikro-orm/core';
+import { bigint, defineTable } from './columns.ts';
+
+/** The kinds of rows that have external ids. */
+export const externalKinds = ['person', 'board', 'status', 'tag', 'idea', 'comment', 'voter', 'merge'] as const;
+export type ExternalKind = (typeof externalKinds)[number];
+
+/** The id that a row had in the file of an import. */
+export const ExternalId = defineTable('ExternalId', 'external_ids', {
+  accountId: bigint().primary(),
+  kind: p.text().$type<ExternalKind>().primary(),
+  /** The id in the file, such as `fider:42`. */
+  externalId: p.text().primary(),
+  /**
+   * The id of the row. The row may no longer exist: a repeated import must not bring a deleted row back. Null for a
+   * person.
+   */
+  rowId: bigint().nullable(),
+  /** The user. Null for all kinds except person. */
+  userId: bigint().nullable(),
+});

@@ -1,0 +1,192 @@
+import { sql } from 'kysely';
+import type { Database, Transaction } from '../database/database.ts';
+import { requireUsableAccount } from '../domain/accounts/find-account.ts';
+import type { AuditTrail } from '../domain/administration.ts';
+import { type ArchiveRecord, parseRecord, type RecordType, recordTypes, shorten } from './archive.ts';
+import type { ImportBatch, ImportOptions, Placed, PlacedRecord } from './import-batch.ts';
+import { importComments } from './import-comments.ts';
+import { importIdeas } from './import-ideas.ts';
+import { importPeople } from './import-people.ts';
+import { importBoards, importStatuses, importTags } from './import-registry.ts';
+import { importFollowers, importMerges, importVoters, importVotes } from './import-votes.ts';
+
+/** The reports of a running import. */
+export interface ImportWitness {
+  /** Nothing was written for a record. */
+  refused(place: string, reason: string): void;
+  /** The record was written, but not exactly as the input has it. */
+  warned(place: string, reason: string): void;
+  /** The numbers of records so far. */
+  progressed(counts: ImportCounts): void;
+}
+
+export interface ImportCounts {
+  /** The written records of each type. */
+  imported: Partial<Record<RecordType, number>>;
+  /** The records that an earlier import has written, or whose idea has been deleted since. */
+  skipped: Partial<Record<RecordType, number>>;
+  refused: number;
+}
+
+/**
+ * Writes a batch of records of one type. Returns the number of written records. The batch counts the other records that
+ * it did not refuse as skipped.
+ */
+type Importer<Type extends RecordType> = (
+  batch: ImportBatch,
+  records: readonly PlacedRecord<Extract<ArchiveRecord, { type: Type }>>[],
+) => Promise<number>;
+
+const importers: { readonly [Type in RecordType]: Importer<Type> } = {
+  person: importPeople,
+  board: importBoards,
+  status: importStatuses,
+  tag: importTags,
+  idea: importIdeas,
+  comment: importComments,
+  voter: importVoters,
+  vote: importVotes,
+  merge: importMerges,
+  follower: importFollowers,
+};
+
+/** The number of records that the import sorts by their types before it writes them. Each type is then one batch. */
+const windowSize = 5_000;
+
+/** Runs the work of one batch in a transaction, and stores its audit entries there. */
+type Scope = <T>(work: (transaction: Transaction, audit: AuditTrail) => Promise<T>) => Promise<T>;
+
+/**
+ * Imports records into an account. Each batch of records is one transaction. The external ids of the records tell a
+ * later import which records it can skip. So a killed import continues if the operator starts it again.
+ *
+ * The import records no events: there are no webhooks, chat messages, notifications or mails about old ideas.
+ */
+export async function importAccount(
+  database: Database,
+  read: () => AsyncIterable<Placed>,
+  options: ImportOptions,
+  witness: ImportWitness,
+  collectAudit: () => { trail: AuditTrail; leave(transaction: Transaction): Promise<void> },
+): Promise<ImportCounts> {
+  if (!options.isDryRun) {
+    return importRecords(read(), options, witness, work =>
+      database.transaction(async transaction => {
+        const audit = collectAudit();
+        const result = await work(transaction, audit.trail);
+        await audit.leave(transaction);
+        return result;
+      }),
+    );
+  }
+  let counts: ImportCounts | undefined;
+  const rollback = new Error('The dry run ends with a rollback');
+  await database
+    .transaction(async transaction => {
+      counts = await importRecords(read(), options, witness, work => withSavepoint(transaction, work));
+      throw rollback;
+    })
+    .catch(error => {
+      if (error !== rollback) throw error;
+    });
+  if (!counts) throw rollback;
+  return counts;
+}
+
+async function withSavepoint<T>(
+  transaction: Transaction,
+  work: (transaction: Transaction, audit: AuditTrail) => Promise<T>,
+): Promise<T> {
+  await sql`savepoint batch`.execute(transaction.db);
+  try {
+    const result = await work(transaction, { record() {} });
+    await sql`release savepoint batch`.execute(transaction.db);
+    return result;
+  } catch (error) {
+    await sql`rollback to savepoint batch`.execute(transaction.db);
+    throw error;
+  }
+}
+
+async function importRecords(
+  source: AsyncIterable<Placed>,
+  options: ImportOptions,
+  witness: ImportWitness,
+  scope: Scope,
+): Promise<ImportCounts> {
+  const counts: ImportCounts = { imported: {}, skipped: {}, refused: 0 };
+  const refuse = (place: string, reason: string) => {
+    counts.refused += 1;
+    witness.refused(place, reason);
+  };
+  const flush = async (window: readonly PlacedRecord[]) => {
+    for (const type of recordTypes) {
+      const records = window.filter(({ record }) => record.type === type);
+      if (records.length > 0) await importBatch(type, records, { options, witness, scope, counts, refuse });
+    }
+    witness.progressed(counts);
+  };
+  let window: PlacedRecord[] = [];
+  for await (const { place, value } of source) {
+    const parsed = parseRecord(options.shortens ? shorten(value) : value);
+    if ('problem' in parsed) {
+      refuse(place, parsed.problem);
+      continue;
+    }
+    window.push({ place, record: parsed.record });
+    if (window.length < windowSize) continue;
+    await flush(window);
+    window = [];
+  }
+  await flush(window);
+  return counts;
+}
+
+interface BatchContext {
+  options: ImportOptions;
+  witness: ImportWitness;
+  scope: Scope;
+  counts: ImportCounts;
+  refuse(place: string, reason: string): void;
+}
+
+/**
+ * Writes a batch of records. If the database refuses the batch because of one record, writes the records one by one, so
+ * that only this record is refused.
+ */
+async function importBatch(type: RecordType, records: readonly PlacedRecord[], context: BatchContext): Promise<void> {
+  const { options, witness, scope, counts, refuse } = context;
+  try {
+    const outcome = await scope(async ({ db, query }, audit) => {
+      // The database may run this function several times, so it reports only the result of the last time.
+      const refused: [place: string, reason: string][] = [];
+      const warned: [place: string, reason: string][] = [];
+      await requireUsableAccount(db, options.accountId);
+      const batch: ImportBatch = {
+        db,
+        query,
+        options,
+        audit,
+        refuse: (...refusal) => void refused.push(refusal),
+        warn: (...warning) => void warned.push(warning),
+      };
+      // The type of the records decides which importer gets them.
+      const imported = await (importers[type] as Importer<RecordType>)(batch, records as never);
+      return { imported, refused, warned };
+    });
+    for (const refusal of outcome.refused) refuse(...refusal);
+    for (const warning of outcome.warned) witness.warned(...warning);
+    const skipped = records.length - outcome.imported - outcome.refused.length;
+    counts.imported[type] = (counts.imported[type] ?? 0) + outcome.imported;
+    counts.skipped[type] = (counts.skipped[type] ?? 0) + skipped;
+  } catch (error) {
+    const { code, constraint } = error as { code?: string; constraint?: string };
+    if (!code?.startsWith(integrityViolations)) throw error;
+    const [only, ...others] = records;
+    if (only && others.length === 0) refuse(only.place, `${type}: the database refused it (${constraint ?? code})`);
+    else for (const record of records) await importBatch(type, [record], context);
+  }
+}
+
+/** The class of PostgreSQL's error codes for violated constraints. */
+const integrityViolations = '23';

@@ -1,0 +1,142 @@
+import { sql } from 'kysely';
+import { requirePlaceholder } from '../domain/erasure/placeholder.ts';
+import type { RecordOf } from './archive.ts';
+import { findRows, insertExternalIds } from './external-ids.ts';
+import { type ImportBatch, idsOf, type PlacedRecord, unknownRef } from './import-batch.ts';
+
+type Idea = RecordOf<'idea'>;
+
+/**
+ * Imports ideas with their tags. The counts of votes and comments stay 0 until the import of the votes and comments. A
+ * trigger of the database writes the words for the searches.
+ */
+export async function importIdeas(batch: ImportBatch, records: readonly PlacedRecord<Idea>[]): Promise<number> {
+  const { db, options } = batch;
+  const { accountId } = options;
+  const known = await findRows(db, accountId, 'idea', idsOf(records));
+  const missing = records.filter(({ record }) => !known.has(record.id));
+  if (missing.length === 0) return 0;
+  const refs = await findRefs(batch, missing);
+  const fresh = new Map<string, { row: ReturnType<typeof rowOf>; tagIds: number[] }>();
+  for (const { place, record } of missing) {
+    if (fresh.has(record.id)) continue;
+    const found = resolve(record, refs);
+    if ('problem' in found) batch.refuse(place, found.problem);
+    else fresh.set(record.id, { row: rowOf(accountId, record, found), tagIds: found.tagIds });
+  }
+  if (fresh.size === 0) return 0;
+  const inserted = await db
+    .insertInto('ideas')
+    .values([...fresh.values()].map(({ row }) => row))
+    .returning('id')
+    .execute();
+  // The ids increase in the order of the records. So the next export has the ideas in the same order.
+  const ids = inserted.map(({ id }) => id).sort((one, other) => one - other);
+  const tags = [...fresh.values()].flatMap(({ tagIds }, index) =>
+    tagIds.map(tagId => [ids[index] ?? 0, tagId] as const),
+  );
+  await insertTags(batch, tags);
+  await insertExternalIds(
+    db,
+    accountId,
+    'idea',
+    [...fresh.keys()].map((externalId, index) => [externalId, ids[index] ?? 0]),
+  );
+  return fresh.size;
+}
+
+async function insertTags(
+  { db, options: { accountId } }: ImportBatch,
+  tags: readonly (readonly [ideaId: number, tagId: number])[],
+): Promise<void> {
+  if (tags.length === 0) return;
+  await db
+    .insertInto('idea_tags')
+    .columns(['account_id', 'idea_id', 'tag_id'])
+    .expression(it =>
+      it
+        .selectFrom(
+          sql<{ idea_id: number; tag_id: number }>`unnest(
+            ${tags.map(([ideaId]) => ideaId)}::bigint[], ${tags.map(([, tagId]) => tagId)}::bigint[]
+          )`.as<'u'>(sql`u(idea_id, tag_id)`),
+        )
+        .select(u => [u.val(accountId).as('account_id'), 'u.idea_id', 'u.tag_id']),
+    )
+    .execute();
+}
+
+interface Refs {
+  boards: ReadonlyMap<string, number>;
+  /** The id and the board of each status and tag, by the external id. */
+  statuses: ReadonlyMap<string, OfBoard>;
+  tags: ReadonlyMap<string, OfBoard>;
+  people: ReadonlyMap<string, number>;
+  placeholderId: number;
+}
+
+interface OfBoard {
+  id: number;
+  boardId: number;
+}
+
+async function findRefs({ db, query, options }: ImportBatch, records: readonly PlacedRecord<Idea>[]): Promise<Refs> {
+  const { accountId, now } = options;
+  const of = (field: 'board' | 'status' | 'author') => records.map(({ record }) => record[field]);
+  const withBoards = async (table: 'statuses' | 'tags', rows: ReadonlyMap<string, number>) => {
+    const found = await db
+      .selectFrom(table)
+      .select(['id', 'board_id'])
+      .where('account_id', '=', accountId)
+      .where(t => t('id', '=', t.fn.any(t.val([...rows.values()]))))
+      .execute();
+    const boardOf = new Map(found.map(row => [row.id, row.board_id]));
+    return new Map([...rows].map(([externalId, id]) => [externalId, { id, boardId: boardOf.get(id) ?? 0 }]));
+  };
+  const tagRefs = records.flatMap(({ record }) => record.tags);
+  const needsPlaceholder = records.some(({ record }) => record.author === null);
+  return {
+    boards: await findRows(db, accountId, 'board', of('board')),
+    statuses: await withBoards('statuses', await findRows(db, accountId, 'status', of('status'))),
+    tags: await withBoards('tags', await findRows(db, accountId, 'tag', tagRefs)),
+    people: await findRows(db, accountId, 'person', of('author')),
+    placeholderId: needsPlaceholder ? (await requirePlaceholder({ query }, now)).id : 0,
+  };
+}
+
+interface Resolved {
+  boardId: number;
+  statusId: number;
+  authorId: number;
+  tagIds: number[];
+}
+
+function resolve(idea: Idea, refs: Refs): Resolved | { problem: string } {
+  const boardId = refs.boards.get(idea.board);
+  if (boardId === undefined) return { problem: unknownRef('idea', 'board', idea.board) };
+  const status = refs.statuses.get(idea.status);
+  if (status?.boardId !== boardId) return { problem: unknownRef('idea', 'status', idea.status) };
+  const authorId = idea.author === null ? refs.placeholderId : refs.people.get(idea.author);
+  if (authorId === undefined) return { problem: unknownRef('idea', 'author', idea.author ?? '') };
+  const tagIds = new Set<number>();
+  for (const ref of idea.tags) {
+    const tag = refs.tags.get(ref);
+    if (tag?.boardId !== boardId) return { problem: unknownRef('idea', 'tag', ref) };
+    tagIds.add(tag.id);
+  }
+  return { boardId, statusId: status.id, authorId, tagIds: [...tagIds] };
+}
+
+function rowOf(accountId: number, idea: Idea, { boardId, statusId, authorId }: Resolved) {
+  return {
+    account_id: accountId,
+    board_id: boardId,
+    status_id: statusId,
+    author_id: authorId,
+    title: idea.title,
+    body: idea.body,
+    moderation_state: idea.moderation_state,
+    rejection_reason: idea.rejection_reason,
+    created_at: idea.created_at,
+    updated_at: idea.updated_at,
+  };
+}

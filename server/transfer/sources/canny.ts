@@ -1,0 +1,61 @@
+import { join } from 'node:path';
+import { ForeignRecords, type Source, textOf } from './foreign-records.ts';
+import { at, exists, isDirectory, type Row, readObjects } from './tables.ts';
+
+/**
+ * Canny. A directory with the answers of its API: `posts.json` from posts/list, `comments.json` from comments/list and
+ * `votes.json` from votes/list. A file has one answer or an array of answers. Without `votes.json`, each post keeps the
+ * number of its votes.
+ */
+export const readCanny: Source = async function* (path, options) {
+  const records = new ForeignRecords(options);
+  const fileOf = async (name: string): Promise<Row[] | undefined> => {
+    const file = join(path, `${name}.json`);
+    return (await exists(file)) ? readObjects(file) : undefined;
+  };
+  const isWhole = await isDirectory(path);
+  const posts = isWhole ? ((await fileOf('posts')) ?? []) : await readObjects(path);
+  const votes = isWhole ? await fileOf('votes') : undefined;
+  const personOf = (place: string, user: unknown) => {
+    const role = at(user, 'isAdmin') === true ? ('admin' as const) : undefined;
+    return user
+      ? records.person(place, { id: at(user, 'id'), name: at(user, 'name'), email: at(user, 'email'), role })
+      : null;
+  };
+  for (const { place, fields: post } of posts) {
+    const idea = records.id(post.id);
+    records.idea(place, {
+      id: idea,
+      board: records.board(place, at(post.board, 'name'), { createdAt: at(post.board, 'created') }),
+      status: post.status,
+      author: personOf(place, post.author),
+      title: post.title,
+      body: post.details,
+      tags: (Array.isArray(post.tags) ? post.tags : []).map(tag => ({ name: at(tag, 'name') })),
+      createdAt: post.created,
+      updatedAt: post.statusChangedAt,
+    });
+    if (!votes) records.unknownVotes(place, idea, post.score, post.created);
+    yield* records.take();
+  }
+  for (const { place, fields: comment } of isWhole ? ((await fileOf('comments')) ?? []) : []) {
+    // Only the team may read internal and private comments.
+    if (comment.internal === true || comment.private === true) continue;
+    // A status change without a text is a comment without a value.
+    if (textOf(comment.value) === '') continue;
+    records.comment(place, {
+      id: records.id(comment.id),
+      idea: records.id(at(comment.post, 'id')),
+      author: personOf(place, comment.author),
+      body: comment.value,
+      isOfficial: at(comment.author, 'isAdmin') === true,
+      createdAt: comment.created,
+    });
+  }
+  yield* records.take();
+  for (const { place, fields: vote } of votes ?? []) {
+    const person = personOf(place, vote.voter);
+    if (person !== null) records.vote(place, records.id(at(vote.post, 'id')), person, vote.created);
+    yield* records.take();
+  }
+};

@@ -1,0 +1,343 @@
+import { createHash } from 'node:crypto';
+import { type StatusCategory, statusOfCategory } from '../../../contract/status.ts';
+import { AdministrationError } from '../../domain/administration.ts';
+import { defaultStatuses } from '../../domain/boards/edit-board.ts';
+import type { GivenRecord } from '../archive.ts';
+import type { Placed } from '../import-batch.ts';
+
+/** The options of an import from another product. */
+export interface SourceOptions {
+  /** The beginning of the external ids, by default the name of the product. */
+  prefix: string;
+  /** The slug of the board for a product without boards. */
+  board: string;
+  /** The key of our status for the name of a status of the product, in lower case. */
+  statuses: ReadonlyMap<string, string>;
+  /** The header of the column for a field of a CSV file. */
+  columns: ReadonlyMap<string, string>;
+  /** The statuses of the account's present boards, by the slug of the board. */
+  registries: ReadonlyMap<string, readonly { key: string; category: StatusCategory; label: string }[]>;
+  now: Date;
+}
+
+/** Reads the files of a product, and turns them into records of our archive. */
+export type Source = (path: string, options: SourceOptions) => AsyncIterable<Placed>;
+
+interface ForeignPerson {
+  id?: unknown;
+  name?: unknown;
+  email?: unknown;
+  role?: 'owner' | 'admin' | 'moderator' | undefined;
+  isBlocked?: boolean;
+}
+
+interface ForeignIdea {
+  id: string;
+  board: string;
+  status: unknown;
+  /** The category of the status, if the product tells it. Otherwise the name of the status decides. */
+  category?: StatusCategory | undefined;
+  author: string | null;
+  title: unknown;
+  body: unknown;
+  tags?: readonly { name: unknown; color?: unknown }[];
+  moderationState?: 'pending' | 'published' | 'rejected';
+  createdAt: unknown;
+  updatedAt?: unknown;
+}
+
+/**
+ * An import creates at most this number of voters for the votes of one idea whose voters it does not know. A wrong
+ * number in a file must not create millions of rows.
+ */
+const maxUnknownVotes = 100_000;
+
+/**
+ * Collects the records of a foreign file. It adds the boards, statuses and tags when an idea first needs them, and the
+ * author of an idea or a comment as a follower, as the product does.
+ */
+export class ForeignRecords {
+  readonly #options: SourceOptions;
+  readonly #seen = new Set<string>();
+  #records: Placed[] = [];
+  #comments: { at: string; comment: Placed }[] = [];
+
+  constructor(options: SourceOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Returns the records since the last call. The comments are in the order of their times, because the pages show
+   * comments in the order of the import.
+   */
+  take(): Placed[] {
+    const comments = this.#comments.sort((one, other) => (one.at < other.at ? -1 : Number(one.at > other.at)));
+    const records = [...this.#records, ...comments.map(({ comment }) => comment)];
+    this.#records = [];
+    this.#comments = [];
+    return records;
+  }
+
+  id(...parts: unknown[]): string {
+    return `${this.#options.prefix}:${parts.map(String).join(':')}`;
+  }
+
+  /**
+   * Adds a person, and returns the person's id. Without an id in the product, the e-mail address or the name identifies
+   * the person. Returns null for a person without any of them.
+   */
+  person(place: string, { id, name, email, role, isBlocked = false }: ForeignPerson): string | null {
+    const address = textOf(email).includes('@') ? textOf(email).toLowerCase() : null;
+    const label = textOf(name);
+    const own = textOf(id) || (address ? digest(address) : label && `name-${digest(label)}`);
+    if (own === '') return null;
+    return this.#once(place, {
+      type: 'person',
+      id: this.id(own),
+      name: [...(label || 'Somebody')].slice(0, 100).join(''),
+      email: address,
+      role: role ?? null,
+      block: isBlocked ? { reason: '', created_at: this.#options.now.toISOString() } : null,
+    });
+  }
+
+  /** Adds a board with its statuses, and returns its slug. */
+  board(
+    place: string,
+    name: unknown,
+    { slug, description, createdAt }: { slug?: unknown; description?: unknown; createdAt?: unknown } = {},
+  ): string {
+    const own = slugOf(textOf(slug) || textOf(name));
+    const time = createdAt ? timeOf(createdAt) : this.#options.now.toISOString();
+    this.#once(place, {
+      type: 'board',
+      id: this.id(own),
+      slug: own,
+      name: textOf(name) || own,
+      description: textOf(description),
+      created_at: time,
+      updated_at: time,
+    });
+    const statuses = this.#options.registries.get(own) ?? defaultStatuses;
+    for (const [index, { key, category, label }] of statuses.entries()) {
+      this.#once(place, {
+        type: 'status',
+        id: this.id(own, key),
+        board: this.id(own),
+        key,
+        category,
+        label,
+        position: index + 1,
+      });
+    }
+    return own;
+  }
+
+  /** The board of a product that has no boards. */
+  onlyBoard(place: string): string {
+    const { board } = this.#options;
+    const name = board.replaceAll('-', ' ');
+    return this.board(place, name.charAt(0).toUpperCase() + name.slice(1), { slug: board });
+  }
+
+  idea(place: string, idea: ForeignIdea): void {
+    const title = textOf(idea.title);
+    const createdAt = timeOf(idea.createdAt);
+    const tags = (idea.tags ?? []).flatMap(tag => this.#tag(place, idea.board, tag));
+    this.#records.push({
+      place,
+      value: {
+        type: 'idea',
+        id: idea.id,
+        board: this.id(idea.board),
+        status: this.#status(place, idea.board, textOf(idea.status), idea.category),
+        author: idea.author,
+        title,
+        // Other products allow ideas without a description.
+        body: textOf(idea.body) || title,
+        tags: [...new Set(tags)],
+        moderation_state: idea.moderationState ?? 'published',
+        created_at: createdAt,
+        updated_at: idea.updatedAt ? timeOf(idea.updatedAt) : createdAt,
+      } satisfies GivenRecord,
+    });
+    if (idea.author !== null) this.follower(place, idea.id, idea.author, createdAt);
+  }
+
+  comment(
+    place: string,
+    {
+      id,
+      idea,
+      author,
+      body,
+      isOfficial = false,
+      createdAt,
+      editedAt,
+    }: {
+      id: string;
+      idea: string;
+      author: string | null;
+      body: unknown;
+      isOfficial?: boolean;
+      createdAt: unknown;
+      editedAt?: unknown;
+    },
+  ): void {
+    const created_at = timeOf(createdAt);
+    const comment = {
+      place,
+      value: {
+        type: 'comment',
+        id,
+        idea,
+        author,
+        body: textOf(body),
+        is_official: isOfficial,
+        created_at,
+        edited_at: editedAt ? timeOf(editedAt) : null,
+      } satisfies GivenRecord,
+    };
+    this.#comments.push({ at: created_at, comment });
+    if (author !== null) this.follower(place, idea, author, created_at);
+  }
+
+  vote(place: string, idea: string, person: string, createdAt: unknown): void {
+    this.#once(place, { type: 'voter', id: person, person });
+    this.#add(place, { type: 'vote', idea, voter: person, value: 'up', created_at: timeOf(createdAt) });
+  }
+
+  /** Adds the vote of a voter who is not a person with an account. */
+  anonymousVote(place: string, idea: string, voter: string, createdAt: unknown): void {
+    this.#once(place, { type: 'voter', id: voter });
+    this.#add(place, { type: 'vote', idea, voter, value: 'up', created_at: timeOf(createdAt) });
+  }
+
+  /** Adds votes of unknown voters. The same unknown voters vote on every idea, so that few rows keep all counts. */
+  unknownVotes(place: string, idea: string, given: unknown, createdAt: unknown, value: 'up' | 'down' = 'up'): void {
+    const count = Number(given) || 0;
+    if (count > maxUnknownVotes) {
+      throw new AdministrationError('invalid', `${place}: ${count} votes are more than ${maxUnknownVotes}`);
+    }
+    const created_at = timeOf(createdAt);
+    for (let number = 1; number <= count; number += 1) {
+      const voter = this.#once(place, { type: 'voter', id: this.id(`unknown-${value}`, number) });
+      this.#add(place, { type: 'vote', idea, voter, value, created_at });
+    }
+  }
+
+  merge(place: string, source: string, target: string, mergedAt: unknown): void {
+    this.#add(place, { type: 'merge', id: source, source, target, merged_at: timeOf(mergedAt) });
+  }
+
+  follower(place: string, idea: string, person: string, createdAt: unknown): void {
+    this.#add(place, { type: 'follower', idea, person, created_at: timeOf(createdAt) });
+  }
+
+  #tag(place: string, board: string, { name, color }: { name: unknown; color?: unknown }): string[] {
+    const label = textOf(name);
+    if (label === '') return [];
+    const hex = /^#?([0-9a-f]{6})$/i.exec(textOf(color))?.[1];
+    return [
+      this.#once(place, {
+        type: 'tag',
+        id: this.id(board, 'tag', digest(label.toLowerCase())),
+        board: this.id(board),
+        name: label,
+        color: hex ? `#${hex.toLowerCase()}` : '#64748b',
+      }),
+    ];
+  }
+
+  /** Returns the id of the status for a status name of the product. */
+  #status(place: string, board: string, name: string, given: StatusCategory | undefined): string {
+    const { statuses, registries } = this.#options;
+    const chosen = statuses.get(name.toLowerCase());
+    if (chosen !== undefined) {
+      const category = (registries.get(board) ?? defaultStatuses).find(({ key }) => key === chosen)?.category;
+      // A new status comes after the other statuses of the board.
+      return this.#once(place, {
+        type: 'status',
+        id: this.id(board, chosen),
+        board: this.id(board),
+        key: chosen,
+        category: category ?? given ?? categoryOf(name),
+        label: chosen.charAt(0).toUpperCase() + chosen.slice(1).replaceAll(/[_-]/g, ' '),
+        position: 100,
+      });
+    }
+    const category = given ?? categoryOf(name);
+    const registry = registries.get(board) ?? defaultStatuses;
+    const nearest = [category, ...fallbacks[category], 'inbox'].flatMap(
+      wanted => registry.find(one => one.category === wanted)?.key ?? [],
+    )[0];
+    return this.id(board, nearest ?? statusOfCategory[category]);
+  }
+
+  /** Adds a record unless a record of the same type has the same id already. Returns the id. */
+  #once(place: string, record: GivenRecord & { id: string }): string {
+    const name = `${record.type} ${record.id}`;
+    if (!this.#seen.has(name)) {
+      this.#seen.add(name);
+      this.#add(place, record);
+    }
+    return record.id;
+  }
+
+  #add(place: string, value: GivenRecord) {
+    this.#records.push({ place, value });
+  }
+}
+
+/** The categories to try if a board has no status of a category. */
+const fallbacks: Readonly<Record<StatusCategory, readonly StatusCategory[]>> = {
+  inbox: [],
+  planned: ['active'],
+  active: ['planned'],
+  completed: ['archived'],
+  declined: ['archived', 'completed'],
+  archived: ['declined', 'completed'],
+};
+
+/** Words in the names of statuses, in the order of the search: "not planned" must not count as planned. */
+const words: readonly (readonly [RegExp, StatusCategory])[] = [
+  [/archiv/, 'archived'],
+  [/duplicate|declin|reject|won.?t|not[ _-]planned|denied|invalid|closed|outdated/, 'declined'],
+  [/complet|done|ship|releas|live|implement|deliver|launch|deploy|fixed|resolved/, 'completed'],
+  [/progress|start|active|develop|doing|build|working|beta|testing/, 'active'],
+  [/plan|next|roadmap|accepted|approved|scheduled/, 'planned'],
+];
+
+/** The category that fits the name of a status best. A status with an unknown name is for the inbox. */
+export function categoryOf(name: string): StatusCategory {
+  return words.find(([pattern]) => pattern.test(name.toLowerCase()))?.[1] ?? 'inbox';
+}
+
+/** Returns a text of a file. Some products write numbers where a text looks like a number. */
+export function textOf(value: unknown): string {
+  return typeof value === 'string' || typeof value === 'number' ? String(value).trim() : '';
+}
+
+/** Returns a time in RFC 3339. A time without a zone is in UTC. The import refuses the record of an invalid time. */
+export function timeOf(value: unknown): string {
+  const text = textOf(value);
+  const [, day, second, zone] =
+    /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d+)?)?))?\s*(Z|UTC|[+-]\d\d(?::?\d\d)?)?$/.exec(text) ?? [];
+  const offset = zone === undefined || zone === 'UTC' ? 'Z' : /^[+-]\d\d$/.test(zone) ? `${zone}:00` : zone;
+  const time = new Date(day === undefined ? text : `${day}T${second ?? '00:00'}${offset}`);
+  return Number.isNaN(time.getTime()) ? text : time.toISOString();
+}
+
+/** A short id for a text. The database then does not contain the text itself, for example an e-mail address. */
+export function digest(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, 16);
+}
+
+function slugOf(name: string): string {
+  const plain = name
+    .normalize('NFKD')
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, '-')
+    .slice(0, 63);
+  return plain.replaceAll(/^-+|-+$/g, '') || 'feedback';
+}

@@ -1,0 +1,83 @@
+import { stat } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { parse } from 'csv-parse';
+import { AdministrationError } from '../../domain/administration.ts';
+import { openInput, readJson } from '../input.ts';
+
+/** A row of a CSV file, or an object of a JSON file. */
+export interface Row {
+  place: string;
+  fields: Readonly<Record<string, unknown>>;
+}
+
+/** Reads a CSV file row by row. The first line has the names of the columns. */
+export async function* readCsv(path: string): AsyncIterable<Row> {
+  const parser = (await openInput(path)).pipe(
+    parse({ columns: true, bom: true, info: true, skip_empty_lines: true, relax_column_count: true }),
+  );
+  let line = 2;
+  try {
+    for await (const { record, info } of parser as AsyncIterable<{ record: Row['fields']; info: { lines: number } }>) {
+      yield { place: `${basename(path)}, line ${line}`, fields: record };
+      // A quoted field may contain line breaks. The parser reports the last line of the row.
+      line = info.lines + 1;
+    }
+  } catch (error) {
+    throw new AdministrationError('invalid', `${path}, line ${line}: ${(error as Error).message}`);
+  }
+}
+
+/** Reads the objects of a JSON file, such as the array of an API or the pages that a program has collected. */
+export async function readObjects(path: string): Promise<Row[]> {
+  const objects = [...objectsIn(await readJson(path))];
+  return objects.map((fields, index) => ({ place: `${basename(path)}, item ${index + 1}`, fields }));
+}
+
+/** Finds the objects with an id or a number, at any depth. The objects around them are pages of an API. */
+function* objectsIn(value: unknown): Iterable<Row['fields']> {
+  if (typeof value !== 'object' || value === null) return;
+  if (!Array.isArray(value) && ('id' in value || 'number' in value)) yield value as Row['fields'];
+  else for (const part of Object.values(value)) yield* objectsIn(part);
+}
+
+/**
+ * Reads a table of a directory: `posts.csv`, or `posts.json`. Returns no rows if the directory has neither file, unless
+ * the table is required.
+ */
+export async function readTable(directory: string, name: string, { isRequired = false } = {}): Promise<Row[]> {
+  for (const ending of ['csv', 'json']) {
+    const path = join(directory, `${name}.${ending}`);
+    if (!(await exists(path))) continue;
+    return ending === 'csv' ? Array.fromAsync(readCsv(path)) : readRows(path);
+  }
+  if (!isRequired) return [];
+  throw new AdministrationError('not_found', `${directory} has neither ${name}.csv nor ${name}.json`);
+}
+
+/** Reads the rows of a table in JSON. Rows of a table between two others have no id. */
+async function readRows(path: string): Promise<Row[]> {
+  const value = await readJson(path);
+  if (!Array.isArray(value) || value.some(one => typeof one !== 'object' || one === null)) return readObjects(path);
+  const isOfPages = value.some(one =>
+    Object.values(one).some(part => Array.isArray(part) && part.length > 0 && !('id' in one)),
+  );
+  if (isOfPages) return readObjects(path);
+  return value.map((fields, index) => ({ place: `${basename(path)}, item ${index + 1}`, fields }));
+}
+
+export async function exists(path: string): Promise<boolean> {
+  return (await stat(path).catch(() => undefined)) !== undefined;
+}
+
+export async function isDirectory(path: string): Promise<boolean> {
+  return (await stat(path).catch(() => undefined))?.isDirectory() ?? false;
+}
+
+/** Returns a value inside an object, or undefined. */
+export function at(value: unknown, ...path: string[]): unknown {
+  return path.reduce<unknown>(
+    (inside, name) =>
+      typeof inside === 'object' && inside !== null ? (inside as Record<string, unknown>)[name] : undefined,
+    value,
+  );
+}
