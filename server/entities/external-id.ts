@@ -2,8 +2,7 @@ import { p } from '@mikro-orm/core';
 import { bigint, defineTable } from './columns.ts';
 
 /** The kinds of rows that have external ids. */
-export const externalKinds = ['person', 'board', 'status', 'tag', 'idea', 'comment', 'voter', 'merge'] as const;
-export type ExternalKind = (typeof externalKinds)[number];
+export type ExternalKind = 'person' | 'board' | 'status' | 'tag' | 'idea' | 'comment' | 'voter' | 'merge';
 
 /** The id that a row had in the file of an import. */
 export const ExternalId = defineTable('ExternalId', 'external_ids', {

@@ -20,7 +20,7 @@ import { roles } from '../entities/membership.ts';
  */
 
 /** Increase this number when a record gets a new meaning. An import refuses archives with a higher number. */
-export const archiveVersion = 1;
+const archiveVersion = 1;
 export const archiveHeader = { type: 'archive', format: 'idea-board-archive', version: archiveVersion } as const;
 
 const Ref = line(1, 200);
@@ -195,7 +195,6 @@ export function checkHeader(value: unknown) {
 
 /** Returns a record with its default values, or the reason why the record is invalid. */
 export function parseRecord(value: unknown): { record: ArchiveRecord } | { problem: string } {
-  if (value === undefined) return { problem: 'The line is not JSON' };
   const type = (value as { type?: unknown } | null)?.type;
   const schema = typeof type === 'string' && Object.hasOwn(schemas, type) ? schemas[type as RecordType] : undefined;
   if (!schema) return { problem: `The type must be one of ${recordTypes.join(', ')}` };

@@ -127,8 +127,8 @@ async function importRecords(
     witness.progressed(counts);
   };
   let window: PlacedRecord[] = [];
-  for await (const { place, value } of source) {
-    const parsed = parseRecord(options.shortens ? shorten(value) : value);
+  for await (const { place, value, problem } of source) {
+    const parsed = problem !== undefined ? { problem } : parseRecord(options.shortens ? shorten(value) : value);
     if ('problem' in parsed) {
       refuse(place, parsed.problem);
       continue;

@@ -6,6 +6,8 @@ import type { ArchiveRecord } from './archive.ts';
 export interface Placed {
   place: string;
   value: unknown;
+  /** The reason why the import must refuse the value. */
+  problem?: string;
 }
 
 export interface PlacedRecord<One extends ArchiveRecord = ArchiveRecord> {

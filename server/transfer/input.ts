@@ -41,18 +41,17 @@ export async function* readArchive(path: string, meter: ReadMeter): AsyncIterabl
   let number = 0;
   for await (const line of linesOf(await openInput(path, meter))) {
     number += 1;
-    if (number === 1) checkHeader(parseJson(line));
-    else if (line.trim() !== '') yield { place: `line ${number}`, value: parseJson(line) };
+    if (number === 1) checkHeader(parseLine(line).value);
+    else if (line.trim() !== '') yield { place: `line ${number}`, ...parseLine(line) };
   }
   if (number === 0) throw new AdministrationError('invalid', 'The file is empty');
 }
 
-/** Returns undefined for a text that is not JSON. No record has the value undefined. */
-function parseJson(line: string): unknown {
+function parseLine(line: string): Pick<Placed, 'value' | 'problem'> {
   try {
-    return JSON.parse(line);
+    return { value: JSON.parse(line) };
   } catch {
-    return undefined;
+    return { value: null, problem: 'The line is not JSON' };
   }
 }
 

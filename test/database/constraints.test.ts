@@ -758,6 +758,27 @@ const promises: Promised[] = [
     refused: [':endpoint'],
     accepted: [null],
   },
+  {
+    constraint: 'external_ids_kind_check',
+    promise: 'an external id belongs to a row of an archive',
+    statement: `insert into external_ids (account_id, kind, external_id, row_id) values (:account, $1, 'a', 1)`,
+    refused: ['webhook'],
+    accepted: ['board', 'status', 'tag', 'idea', 'comment', 'voter', 'merge'],
+  },
+  {
+    constraint: 'external_ids_external_id_check',
+    promise: 'an external id has 1 to 200 characters',
+    statement: `insert into external_ids (account_id, kind, external_id, row_id) values (:account, 'idea', $1, 1)`,
+    refused: ['', long(201)],
+    accepted: ['1', long(200)],
+  },
+  {
+    constraint: 'external_ids_row_check',
+    promise: 'the external id of a person has a user',
+    statement: `insert into external_ids (account_id, kind, external_id, user_id) values (:account, 'person', 'a', $1)`,
+    refused: [null],
+    accepted: [':member'],
+  },
 ];
 
 async function filled(text: string): Promise<string> {
@@ -1012,6 +1033,11 @@ describe('removal of users and accounts', () => {
       select account_id, id, 'a person', $2 from provider`,
       [gone.accountId, gone.ownerId],
     );
+
+    await db.sql(`insert into external_ids (account_id, kind, external_id, row_id) values ($1, 'idea', 'a', $2)`, [
+      gone.accountId,
+      idea,
+    ]);
 
     // In the tables of OAuth, sessions and sign-ins, account_id has no foreign key to accounts. The server itself
     // deletes the rows of these tables.

@@ -15,7 +15,7 @@ const fields = {
   votes: ['votes', 'vote_count', 'votes_count', 'score'],
   created_at: ['created_at', 'created', 'date'],
 } as const;
-export const csvFields = Object.keys(fields) as (keyof typeof fields)[];
+const csvFields = Object.keys(fields) as (keyof typeof fields)[];
 
 /** A CSV file with an idea in each line. */
 export const readPlainCsv: Source = async function* (path, options) {

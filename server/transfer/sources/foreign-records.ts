@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import { type StatusCategory, statusOfCategory } from '../../../contract/status.ts';
-import { AdministrationError } from '../../domain/administration.ts';
 import { defaultStatuses } from '../../domain/boards/edit-board.ts';
 import type { GivenRecord } from '../archive.ts';
 import type { Placed } from '../import-batch.ts';
@@ -217,7 +216,8 @@ export class ForeignRecords {
   unknownVotes(place: string, idea: string, given: unknown, createdAt: unknown, value: 'up' | 'down' = 'up'): void {
     const count = Number(given) || 0;
     if (count > maxUnknownVotes) {
-      throw new AdministrationError('invalid', `${place}: ${count} votes are more than ${maxUnknownVotes}`);
+      this.#records.push({ place, value: null, problem: `vote: ${count} votes are more than ${maxUnknownVotes}` });
+      return;
     }
     const created_at = timeOf(createdAt);
     for (let number = 1; number <= count; number += 1) {
