@@ -121,9 +121,9 @@ export async function populate(server: TestServer): Promise<Populated> {
   await runAsUser(server, world, personId, op => castOwnVote(op, otherIdeaId, 'up', Buffer.alloc(16)));
   await server.sql(
     `insert into external_ids (account_id, kind, external_id, row_id, user_id)
-    select $1, 'person', 'github:zabriskie', null, $2 union all
+    select $1::bigint, 'person', 'github:zabriskie', null::bigint, $2::bigint union all
     select $1, 'voter', 'github:zabriskie', id, null from voters where account_id = $1 and user_id = $2 union all
-    select $1, 'idea', 'github:number:1', $3, null`,
+    select $1, 'idea', 'github:number:1', $3::bigint, null`,
     [world.accountId, personId, ideaId],
   );
 

@@ -61,6 +61,7 @@ describe('an erased user', () => {
           api_tokens: 2,
           comments: 2,
           events: expect.any(Number),
+          external_ids: 1,
           followers: 3,
           ideas: 4,
           idempotency_keys: expect.any(Number),
