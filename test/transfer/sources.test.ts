@@ -106,7 +106,7 @@ test('the CSV file of Fider becomes ideas with the numbers of their votes', asyn
   expect(signIns).toEqual([]);
 });
 
-test('answers of the API of Canny become ideas with votes and public comments', async () => {
+test('the answers of the API of Canny become ideas with votes and public comments', async () => {
   const ideas = await importInto('canny', fixture('canny'), '--from', 'canny', '--status', 'closed=archived');
   expect(ideas).toMatchObject([
     {
