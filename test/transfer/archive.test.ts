@@ -202,7 +202,10 @@ test('an import continues after a kill, and the result is the same as without th
     stdio: 'ignore',
   });
   const exited = once(child, 'exit');
-  const isBlocked = async () => (await killed.sql(`select from pg_locks where not granted`)).length > 0;
+  // All test files share one PostgreSQL, so the query leaves out the locks of other databases.
+  const waiting = `select from pg_locks join pg_database d on d.oid = database
+    where not granted and datname = current_database() and relation = 'votes'::regclass`;
+  const isBlocked = async () => (await killed.sql(waiting)).length > 0;
   while (!(await isBlocked())) await killed.sql('select pg_sleep(0.02)');
   child.kill('SIGKILL');
   await exited;
