@@ -48,9 +48,9 @@ text { font: 12px -apple-system, "Segoe UI", Helvetica, Arial, sans-serif; fill:
 `;
 
 interface Scale {
-  /** The positions of the vertical lines. */
+  /** The numbers of ideas at the vertical lines. */
   ideas: number[];
-  /** The positions of the horizontal lines, in milliseconds. The first and the last are the ends of the axis. */
+  /** The times at the horizontal lines, in milliseconds. The first and the last are the ends of the axis. */
   ticks: number[];
 }
 
@@ -84,7 +84,7 @@ function drawPanel(title: string, rows: Row[], scale: Scale): string {
 ${lines.join('\n')}`;
 }
 
-/** Moves labels apart, so that none covers another. Keeps their order from top to bottom. */
+/** Moves labels apart, so that they do not overlap. Keeps their order from top to bottom. */
 function placeLabels(wanted: number[]): number[] {
   const order = wanted.map((y, index) => ({ y, index })).sort((a, b) => a.y - b.y);
   const placed: number[] = [];
@@ -117,7 +117,7 @@ function logShare(value: number, axis: number[]): number {
   return last === first ? 0.5 : (Math.log(value) - first) / (last - first);
 }
 
-/** Returns the largest tick below all medians, the ticks between them and the smallest tick above. */
+/** Returns the ticks from the largest one that no median is below to the smallest one that no median is above. */
 function ticksAround(medians: number[]): number[] {
   const powers = Array.from({ length: 10 }, (_, index) => index - 4);
   const all = powers.flatMap(power => [1, 2, 5].map(digit => Number(`${digit}e${power}`)));

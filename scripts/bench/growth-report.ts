@@ -2,7 +2,7 @@ import { quantile } from 'simple-statistics';
 import { formatTable } from './format-table.ts';
 import { groups, requests } from './growth-requests.ts';
 
-/** The maximum growth of a median from one board to the next larger one. */
+/** The maximum of a median divided by the median on the next smaller board. */
 const maxGrowth = 1.3;
 /** The maximum time that PostgreSQL may work on a request, in milliseconds. */
 const maxPostgresMs = 50;
@@ -11,7 +11,7 @@ const maxPostgresMs = 50;
 export interface Series {
   ideas: number;
   measured: { name: string; serverMs: number[]; postgresMs: number[] }[];
-  /** The number of answers other than 2xx, by the request and the HTTP status. */
+  /** The number of responses with a status other than 2xx, by the name of the request and the status. */
   failures: Record<string, number>;
 }
 
@@ -28,14 +28,17 @@ interface Figures {
 export interface Row {
   name: string;
   group: (typeof groups)[number];
-  /** The boards from the smallest to the largest. Leaves out a board that is too small for the request. */
+  /** The boards from the smallest to the largest, without the boards that are too small for the request. */
   figures: Figures[];
 }
 
 export interface Summary {
   ideas: number[];
   rows: Row[];
-  /** The largest difference between the medians of the same request to the same board, as a share of the smaller one. */
+  /**
+   * The list has one request twice. This is the largest difference between its two medians on one board, as a share of
+   * the smaller median.
+   */
   noise: number;
   failures: string[];
 }
@@ -99,8 +102,8 @@ export function describe(summary: Summary, times: number): string {
   const { noise, failures } = summary;
   return `
 The time of the server in ms: the median and the 99th percentile of ${times} requests, one after the other. "growth" is the
-median divided by the median of the next smaller board. "!" marks a growth over ${maxGrowth}. The noise is ${(noise * 100).toFixed(0)} %: so much
-differ the medians of "get one" and "get one, again".
+median divided by the median of the next smaller board. "!" marks a growth over ${maxGrowth}. The noise is ${(noise * 100).toFixed(0)} %: the
+largest difference between the medians of "get one" and "get one, again".
 
 ${describeTimes(summary)}
 

@@ -10,7 +10,7 @@ export interface MeasuredRequest {
   draft(board: Board): Draft | undefined;
   /** Whether the request continues at the `next_cursor` of its previous response. */
   isWalk?: true;
-  /** The name of the same request in the list. The difference between their times is noise. */
+  /** The name of another entry of the list with the same request. The difference between their times is noise. */
   repeats?: string;
 }
 
@@ -18,7 +18,7 @@ export interface Board {
   /** The number of ideas when the benchmark starts. */
   ideas: number;
   targets: Targets;
-  /** Titles of ideas. */
+  /** The titles of about 1,000 published ideas. */
   titles: string[];
   /** The cursors of the walks, by the name of the request. */
   cursors: Map<string, string>;

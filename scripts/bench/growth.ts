@@ -27,13 +27,13 @@ interface RunningBoard extends Board {
   baseUrl: string;
   postgres: OwnPostgres;
   requests: MeasuredRequest[];
-  /** The number of answers other than 2xx, by the request and the HTTP status. */
+  /** The number of responses with a status other than 2xx, by the name of the request and the status. */
   failures: Map<string, number>;
 }
 
 /**
- * Sends one request at a time to boards of different sizes. Returns whether all times grow slowly and PostgreSQL works
- * on no request for too long.
+ * Sends one request at a time to boards of different sizes. Returns false if a request failed, if a median grew too
+ * much with the size of the board, or if PostgreSQL worked on a request for too long.
  */
 export async function run(stage: Stage, { ideas, times, svg, json }: Options): Promise<boolean> {
   const boards: RunningBoard[] = [];
@@ -79,7 +79,7 @@ async function startBoard(stage: Stage, ideas: number): Promise<RunningBoard> {
   };
 }
 
-/** Inserts the events that the server keeps: those of the last 30 days. */
+/** Inserts an event `idea.created` for each published idea of the last 30 days. */
 const insertEvents = `
 with made as (
   insert into events (account_id, board_id, idea_id, actor_id, type, data, body, occurred_at)

@@ -34,7 +34,7 @@ program
   .command('growth')
   .description('measures each request on boards of different sizes')
   .option('--ideas <list>', 'ideas on the boards, separated by commas', wholeNumbers, [10_000, 100_000, 1_000_000])
-  .option('--times <n>', 'number of times each request is sent to each board', wholeNumber, 200)
+  .option('--times <n>', 'how often to send each request to each board', wholeNumber, 200)
   .option('--svg <file>', 'also write a chart of the medians')
   .option('--json', 'write the figures as JSON')
   .action(options => measure(import('./growth.ts'), options));

@@ -94,8 +94,8 @@ function range(from: number, to: number, step: number): number[] {
 }
 
 /**
- * Selects the statements that remove and create the indexes of tables. Leaves out the unique keys of tables to which
- * foreign keys refer.
+ * Selects the statements that remove and create the indexes of tables. Leaves out the primary and unique keys of tables
+ * to which foreign keys refer.
  */
 const selectIndexes = `
 select format('alter table %s drop constraint %I', conrelid::regclass, conname) as remove,
@@ -114,7 +114,7 @@ select oid::regclass::text as name from pg_class
 where relkind = 'r' and relnamespace = current_schema()::regnamespace
 order by relpages desc`;
 
-/** Compares some of the inserted terms with those of the server's function, which is too slow for a million ideas. */
+/** Compares the terms of 200 ideas with the results of the server's function, which is too slow for a million ideas. */
 async function checkTerms(client: pg.Client) {
   const { rows } = await client.query(
     `select id from ideas i join idea_terms t on t.idea_id = i.id
@@ -152,7 +152,7 @@ insert into tags (account_id, board_id, name, color)
 select 1, 1, name, '#0f766e'
 from unnest(array['billing', 'mobile', 'export', 'search', 'performance', 'design', 'api', 'security']) name;`;
 
-/** The terms of an idea in `idea_terms` are the terms of its words. */
+/** Stores the search terms of each word. The terms of an idea are the terms of all its words. */
 const makeVocabulary = `
 create unlogged table vocabulary (position bigint, word text, terms tsvector);
 create aggregate union_of_terms (tsvector) (sfunc = tsvector_concat, stype = tsvector)`;
@@ -164,7 +164,7 @@ from unnest($1::text[]) with ordinality as given (word, position)`;
 
 const dropVocabulary = 'drop aggregate union_of_terms (tsvector); drop table vocabulary';
 
-/** The ideas of one transaction. */
+/** Holds the ideas of one batch until the insert. */
 const makeDrawn = `
 create temporary table drawn (
   id bigint, title text, body text, terms tsvector, moderation_state text, up_count integer, down_count integer,

@@ -51,8 +51,8 @@ export class Stage {
   }
 
   /**
-   * Starts a migrated PostgreSQL with production settings, and fills the database. PostgreSQL writes every commit to the
-   * disk.
+   * Starts PostgreSQL, migrates and fills its database, and restarts it with production settings. From then on,
+   * PostgreSQL writes every commit to the disk.
    */
   async startDatabase<Filled>(fill: (client: pg.Client) => Promise<Filled>): Promise<Database<Filled>> {
     const starting = startOwnPostgres({}, { isOnDisk: true });

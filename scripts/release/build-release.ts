@@ -12,12 +12,12 @@ import { makeSbom } from './sbom.ts';
 import { tryServer } from './try-server.ts';
 import { writeChecksums } from './upload.ts';
 
-/** Checks of a few seconds. CI has run all other checks before a release. */
+/** Quick checks. The release workflow publishes nothing until CI has also run all other checks. */
 const checks = ['check:generated', 'check:contract', 'check:migrations', 'check:workflows'];
 
 /**
- * Builds all files of a release from the last commit, and checks them. The same commit always results in the same
- * tarballs. If the commit does not have the version yet, builds the release as it would be after `--prepare`.
+ * Builds all files of a release from the last commit, and checks them. With the same versions of Node.js and npm, the
+ * same commit always results in the same tarballs. If the commit is not prepared for the version, prepares it first.
  */
 export async function buildRelease(output: string, version: string) {
   if (git(repository, 'status', '--porcelain') !== '') throw new Error('commit or remove your changes first');
@@ -46,7 +46,7 @@ export async function buildRelease(output: string, version: string) {
     step('install the packages in empty projects', () => tryPackages(output));
     const client = join(output, tarballName(source, 'client'));
     const installed = await step('install the server in an empty directory', () => tryServer(archive, client));
-    // The package.json of a private workspace is in the archive, but the workspace contains no code there.
+    // npm ci also installs a link to each workspace, so the list of installed packages contains the workspaces.
     const workspaces = (readManifest(source).workspaces ?? []).map(folder => readManifest(source, folder));
     const listed = sbom.components.map(component => component['bom-ref']);
     const known = new Set([...listed, ...workspaces.map(({ name, version }) => `${name}@${version}`)]);
@@ -59,12 +59,15 @@ export async function buildRelease(output: string, version: string) {
   }
 }
 
-/** Prepares the release in a clone and commits it with the date of the last commit. Returns this date. */
+/**
+ * Prepares the release in a clone. If this changes a file, commits the changes with the date of the last commit.
+ * Returns this date.
+ */
 function commitPreparedRelease(source: string, version: string): Date {
   const date = git(source, 'show', '--no-patch', '--format=%cI', 'HEAD');
   prepareRelease(source, version, date.slice(0, 10));
   if (git(source, 'status', '--porcelain', '--untracked-files=no') !== '') {
-    console.log(`the commit is not prepared for ${version}: the release is built as after --prepare`);
+    console.log(`the commit is not prepared for ${version}: building the release as after --prepare`);
     // The server's archive contains the hash of this commit, so the hash must not depend on the current time.
     Object.assign(process.env, { GIT_AUTHOR_DATE: date, GIT_COMMITTER_DATE: date });
     git(

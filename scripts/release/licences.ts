@@ -45,8 +45,8 @@ function isAllowed(component: Component): boolean {
 }
 
 /**
- * Writes the licences of all components as Markdown: a table, and each licence text with its packages. Texts of
- * packages for other platforms are missing, because these packages are not installed.
+ * Returns the licences of all components as Markdown: a table, and each licence text with the names of its packages.
+ * The texts of packages for other platforms are missing, because npm does not install these packages.
  */
 export function writeNotice(components: readonly Component[], modules: string): string {
   const packages = new Map<string, string[]>();

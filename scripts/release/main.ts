@@ -1,7 +1,7 @@
 /**
  * Makes a release of the server and of all packages. See docs/releasing.md.
  *
- *     npm run release -- --prepare 1.2.3   writes the version and the date into the files, for a commit
+ *     npm run release -- --prepare 1.2.3   writes the version and the date into the files; then commit them
  *     npm run release -- --dry-run         builds and checks all files of the release in dist/release
  *     npm run release -- --upload          uploads the packages in dist/release to npm
  *     npm run release                      builds, checks and uploads

@@ -15,8 +15,9 @@ export interface PackedPackage {
 }
 
 /**
- * Builds a package in a temporary directory, so that other processes cannot interfere. Packs it as npm would publish
- * it, and writes the tarball into a directory. The same source code always results in the same tarball.
+ * Builds a package in a temporary directory of its own, so that parallel builds do not disturb each other. Packs it as
+ * npm would publish it, and writes the tarball into a directory. The same source code always results in the same
+ * tarball.
  */
 export async function packPackage(root: string, folder: string, into: string): Promise<PackedPackage> {
   const stage = await mkdtemp(join(tmpdir(), 'idea-board-pack-'));

@@ -5,9 +5,9 @@ import { gzipSync } from 'node:zlib';
 import { readManifest } from './repository.ts';
 
 /**
- * The files of the server's archive: the same as in the container image, and those that an operator reads. The archive
- * contains TypeScript, because Node.js runs it directly. Node.js does not run TypeScript from node_modules, so the
- * server is not an npm package.
+ * The files of the server's archive: the documents for operators, the files that build the container image, and the
+ * code in this image. The archive contains TypeScript, because Node.js runs it directly. Node.js does not run
+ * TypeScript from node_modules, so the server is not an npm package.
  */
 const documents = ['README.md', 'CHANGELOG.md', 'LICENSE', 'SECURITY.md', 'docs'];
 const deployment = ['Dockerfile', '.dockerignore', 'compose.yaml'];

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { changelogs, dateChangelog } from './changelog.ts';
 import { findPublishedFolders, readManifest } from './repository.ts';
 
-/** A version of the server and of all packages, without a suffix such as -beta. */
+/** Matches a version such as 1.2.3, without a suffix such as -beta. */
 const versionFormat = /^(?:0|[1-9]\d*)(?:\.(?:0|[1-9]\d*)){2}$/;
 
 /** The files that contain the version as a constant in TypeScript. */
@@ -14,8 +14,9 @@ const constants: [file: string, line: RegExp][] = [
 ];
 
 /**
- * Writes a version and a date into a checkout: into the packages, the lock file, the contract and the changelogs. Makes
- * the OpenAPI document the released document, and fails if the version is too low for the changes of the API.
+ * Writes a version and a date into a checkout: into the packages, the lock file, the contract and the changelogs.
+ * Writes the OpenAPI document, and copies it to contract/openapi.released.json. Fails if the version is too low for the
+ * changes of the API.
  */
 export function prepareRelease(root: string, version: string, date: string) {
   if (!versionFormat.test(version)) throw new Error(`${version} is not a version such as 1.2.3`);
@@ -43,7 +44,7 @@ export function prepareRelease(root: string, version: string, date: string) {
   }
 }
 
-/** Sets the version of a package and the versions of the packages of this repository that it depends on. */
+/** Sets the version of a package. Makes its dependencies on packages of this repository require the same version. */
 function withVersion(
   manifest: { version: string; dependencies?: Record<string, string> },
   version: string,

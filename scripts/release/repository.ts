@@ -21,7 +21,7 @@ export function findPublishedFolders(root: string): string[] {
   return (readManifest(root).workspaces ?? []).filter(folder => !readManifest(root, folder).private);
 }
 
-/** Runs git in a repository, and returns its output without the last line break. */
+/** Runs git in a repository, and returns its output without white space at the end. */
 export function git(root: string, ...args: string[]): string {
   return execFileSync('git', args, { cwd: root, encoding: 'utf8' }).trimEnd();
 }

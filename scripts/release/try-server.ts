@@ -17,13 +17,13 @@ console.log(JSON.stringify(data.map(({ title }) => title)));
 `;
 
 /**
- * Installs the server's archive in an empty directory as the quick start says, and starts it with the embedded
+ * Installs the server's archive in an empty directory with `npm ci --omit=dev`, and starts the server with the embedded
  * PostgreSQL. Installs the packed client in another directory, and reads ideas with it. Returns the names and versions
- * of the installed packages.
+ * of the server's installed packages.
  */
 export async function tryServer(archive: string, client: string): Promise<string[]> {
   const directory = await mkdtemp(join(tmpdir(), 'idea-board-stranger-'));
-  // The variables that npm sets for this script would lead the stranger's npm to this repository.
+  // With the variables that npm sets for this script, the npm commands below would work on this repository.
   const variables = Object.entries(process.env).filter(
     ([name]) => !/^npm_(?:package|lifecycle|config_local)/.test(name),
   );

@@ -15,8 +15,8 @@ const run = promisify(execFile);
 const names = ['@idea-board/client', '@idea-board/contract', '@idea-board/testing'];
 
 /**
- * The program of an outside developer. It uses each entry point of the packages, together with the Zod version of the
- * developer's project.
+ * The program of an outside developer. It uses each JavaScript entry point of the packages, together with the Zod
+ * version of the developer's project.
  */
 const program = `
 import assert from 'node:assert/strict';
