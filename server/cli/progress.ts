@@ -5,8 +5,8 @@ const lineIntervalMs = 10_000;
 const barWidth = 24;
 
 /**
- * Shows the progress of an import: a bar on a terminal, and otherwise a line every ten seconds. `meter` counts the
- * bytes that the import has read. Without the total number of bytes, shows only the number of records.
+ * Shows the progress of an import: a bar on a terminal, and otherwise at most one line every ten seconds. `meter`
+ * counts the bytes that the import has read. Without the total number of bytes, shows only the number of records.
  */
 export function showProgress(stream: NodeJS.WriteStream, totalBytes: number | undefined, meter: { bytes: number }) {
   const isTerminal = stream.isTTY === true;

@@ -169,8 +169,8 @@ async function transact<T>(pool: pg.Pool, orm: MikroORM, work: (transaction: Tra
 }
 
 /**
- * In a traced request, the transaction knows the request's span, so that record_event() can store it. The value has only
- * hexadecimal digits. It ends with the transaction.
+ * Begins a transaction. In a traced request, the transaction knows the request's span, so that record_event() can store
+ * it. The value contains only hexadecimal digits and hyphens, so it needs no escaping. It ends with the transaction.
  */
 function beginStatement(): string {
   const span = activeSpan();

@@ -40,8 +40,8 @@ interface DeliverOptions {
 
 /**
  * Tries once to deliver an item. Records the result in the metrics, unless the worker stops. Returns `failed` if the
- * HTTP request or a decryption fails. Throws the channel's other errors. In a traced job, the try is a span of the trace
- * that caused the item: `traceparent`, or else the job.
+ * HTTP request or a decryption fails. Throws the channel's other errors. In a traced job, the attempt is a span in the
+ * trace of the request that caused the item. Without `traceparent`, the span is in the trace of the job.
  */
 export async function deliver<Item>(
   channel: Channel<Item>,

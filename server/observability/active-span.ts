@@ -6,7 +6,7 @@ export interface SpanOptions {
   kind?: 'server' | 'client' | 'producer' | 'consumer';
   /** Numbers and names that the code defines. Never text of users, e-mail addresses, secrets or values of statements. */
   attributes?: SpanAttributes;
-  /** The span of another process that caused this span: a `traceparent` of W3C. An invalid value is ignored. */
+  /** The span of another process that caused this span: a `traceparent` of W3C. An invalid value has no effect. */
   parent?: string | undefined;
 }
 

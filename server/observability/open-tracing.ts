@@ -34,8 +34,8 @@ const warningIntervalMs = 60_000;
 
 /**
  * Starts tracing. The spans leave the process in batches, in the background. If the collector is slow or unavailable,
- * the process drops spans and logs a warning at most once a minute. No tracer is registered globally, so Sentry and
- * extensions never add spans.
+ * the process drops spans and logs a warning at most once a minute. This function registers no global tracer, so Sentry
+ * and extensions never add spans.
  */
 export async function openTracing({
   endpoint,
@@ -43,7 +43,7 @@ export async function openTracing({
   logger,
   flushMs = defaultFlushMs,
 }: TracingOptions): Promise<Tracing> {
-  // These packages are loaded only on demand, because loading takes time and memory.
+  // Loads these packages only on demand, because loading takes time and memory.
   const [api, { OTLPTraceExporter }, { resourceFromAttributes }, sdk] = await Promise.all([
     import('@opentelemetry/api'),
     import('@opentelemetry/exporter-trace-otlp-http'),

@@ -6,7 +6,7 @@ import { presentTime } from '../domain/time.ts';
 import { type ArchiveRecord, archiveHeader, type RecordType } from './archive.ts';
 import { archiveId, type Origin, readOrigin } from './external-ids.ts';
 
-/** The number of rows in memory at the same time. */
+/** The number of rows that the export reads and writes at a time. */
 const batchSize = 1_000;
 
 type Db = Kysely<Tables>;
@@ -19,8 +19,8 @@ export interface Batch {
 }
 
 /**
- * Writes the archive of an account, batch by batch. All records show the state of one moment. The order of the records
- * depends only on the order in which the rows were created, so that an import followed by an export writes equal bytes.
+ * Writes the archive of an account, batch by batch. All records show the state of one moment. An import into an empty
+ * account keeps the order of the records, so that the next export writes equal bytes.
  *
  * The archive contains no secrets: no passwords, tokens, sessions, webhooks or chat connections.
  */

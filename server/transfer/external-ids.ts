@@ -4,8 +4,8 @@ import type { Tables } from '../database/tables.ts';
 import type { ExternalKind } from '../entities/external-id.ts';
 
 /**
- * Returns the beginning of the archive ids of rows that were created in this account. It never changes, and it differs
- * from account to account, so that ids of several accounts never collide in one account.
+ * Returns the prefix of the archive ids for rows that no import created. The prefix of an account never changes. Two
+ * accounts have different prefixes, so that their archive ids do not collide after an import into one account.
  */
 export async function readOrigin(db: Kysely<Tables>, accountId: number): Promise<string> {
   const { created_at } = await db
@@ -16,15 +16,15 @@ export async function readOrigin(db: Kysely<Tables>, accountId: number): Promise
   return createHash('sha256').update(`${accountId} ${created_at}`).digest('hex').slice(0, 12);
 }
 
-/** The rows of an account whose archive ids a statement reads. */
+/** An account, and the prefix that `readOrigin` returns for the account. */
 export interface Origin {
   accountId: number;
   origin: string;
 }
 
 /**
- * The archive id of a row: the external id that the row had in the first import, or an id that contains the row's own
- * id. An import may have found several records of one person. Then the export always takes the same one of their ids.
+ * Returns the archive id of a row: its external id from an import, or the account's prefix and the row's own id. A row
+ * can have several external ids, for example if two records had the same e-mail address. The smallest one counts.
  */
 export function archiveId({ accountId, origin }: Origin, kind: ExternalKind, id: Expression<number | null>) {
   const column = sql.ref(kind === 'person' ? 'x.user_id' : 'x.row_id');
@@ -37,7 +37,7 @@ export function archiveId({ accountId, origin }: Origin, kind: ExternalKind, id:
   )`;
 }
 
-/** Finds the rows of external ids. The map lacks unknown ids. The row of a known id may no longer exist. */
+/** Maps external ids to the ids of rows, without the unknown external ids. Some of these rows may no longer exist. */
 export async function findRows(
   db: Kysely<Tables>,
   accountId: number,

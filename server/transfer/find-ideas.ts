@@ -9,8 +9,8 @@ interface FoundIdea {
 }
 
 /**
- * Locks the ideas that some records refer to, in the order of their ids. The result has the ideas by their external
- * ids. An idea that somebody has deleted since its import is null.
+ * Locks the ideas that some records refer to, in the order of their ids. Returns the ideas by their external ids, with
+ * null for an idea that somebody has deleted since its import.
  */
 export async function lockIdeasOf(
   { db, options: { accountId } }: ImportBatch,

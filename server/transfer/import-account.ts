@@ -10,27 +10,27 @@ import { importPeople } from './import-people.ts';
 import { importBoards, importStatuses, importTags } from './import-registry.ts';
 import { importFollowers, importMerges, importVoters, importVotes } from './import-votes.ts';
 
-/** The reports of a running import. */
+/** Receives the reports of a running import. */
 export interface ImportWitness {
-  /** Nothing was written for a record. */
+  /** Reports that the import wrote nothing for a record. */
   refused(place: string, reason: string): void;
-  /** The record was written, but not exactly as the input has it. */
+  /** Reports that the import wrote a record with a difference from the input. */
   warned(place: string, reason: string): void;
-  /** The numbers of records so far. */
+  /** Reports the numbers of records so far. */
   progressed(counts: ImportCounts): void;
 }
 
 export interface ImportCounts {
   /** The written records of each type. */
   imported: Partial<Record<RecordType, number>>;
-  /** The records that an earlier import has written, or whose idea has been deleted since. */
+  /** The other valid records: for example, the account has them already, or somebody has deleted their idea. */
   skipped: Partial<Record<RecordType, number>>;
   refused: number;
 }
 
 /**
- * Writes a batch of records of one type. Returns the number of written records. The batch counts the other records that
- * it did not refuse as skipped.
+ * Writes a batch of records of one type. Returns the number of written records. The caller counts records as skipped if
+ * this function neither wrote nor refused them.
  */
 type Importer<Type extends RecordType> = (
   batch: ImportBatch,
@@ -53,12 +53,13 @@ const importers: { readonly [Type in RecordType]: Importer<Type> } = {
 /** The number of records that the import sorts by their types before it writes them. Each type is then one batch. */
 const windowSize = 5_000;
 
-/** Runs the work of one batch in a transaction, and stores its audit entries there. */
+/** Runs the work of one batch, and saves its rows and its audit entries. A dry run records no audit entries. */
 type Scope = <T>(work: (transaction: Transaction, audit: AuditTrail) => Promise<T>) => Promise<T>;
 
 /**
- * Imports records into an account. Each batch of records is one transaction. The external ids of the records tell a
- * later import which records it can skip. So a killed import continues if the operator starts it again.
+ * Imports records into an account. Each batch of records is one transaction, except in a dry run. The external ids of
+ * the records tell a later import which records it can skip. So a killed import continues if the operator starts it
+ * again.
  *
  * The import records no events: there are no webhooks, chat messages, notifications or mails about old ideas.
  */
@@ -151,14 +152,15 @@ interface BatchContext {
 }
 
 /**
- * Writes a batch of records. If the database refuses the batch because of one record, writes the records one by one, so
- * that only this record is refused.
+ * Writes a batch of records. If the database refuses the batch because of one record, writes the records one by one,
+ * and refuses only this record.
  */
 async function importBatch(type: RecordType, records: readonly PlacedRecord[], context: BatchContext): Promise<void> {
   const { options, witness, scope, counts, refuse } = context;
   try {
     const outcome = await scope(async ({ db, query }, audit) => {
-      // The database may run this function several times, so it reports only the result of the last time.
+      // The database may run this function several times. So the function collects its reports, and only the reports of
+      // the last run count.
       const refused: [place: string, reason: string][] = [];
       const warned: [place: string, reason: string][] = [];
       await requireUsableAccount(db, options.accountId);

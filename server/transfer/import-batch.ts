@@ -18,7 +18,7 @@ export interface PlacedRecord<One extends ArchiveRecord = ArchiveRecord> {
 export interface ImportOptions {
   accountId: number;
   now: Date;
-  /** Whether people get the roles of the archive. Otherwise all members get the role member. */
+  /** Whether people get the roles of the archive. Otherwise, new members get the role `member`. */
   withRoles: boolean;
   /** Whether the import shortens texts that are too long. Otherwise it refuses their records. */
   shortens: boolean;

@@ -9,8 +9,9 @@ import { type ImportBatch, idsOf, type PlacedRecord } from './import-batch.ts';
 type Person = RecordOf<'person'>;
 
 /**
- * Imports people. A person with the e-mail address of an existing user is this user, whose profile does not change. The
- * import creates the other users without a password. They can sign in after they have received a mail at their address.
+ * Imports people. If a user with a person's e-mail address exists, the person is this user, and the profile of the user
+ * does not change. The import creates the other users without a password. They can sign in with a link that they
+ * request by e-mail.
  *
  * The import gives nobody more rights than the role member, unless the operator asks for the roles of the archive. It
  * never lowers a role.
@@ -24,7 +25,8 @@ export async function importPeople(batch: ImportBatch, records: readonly PlacedR
     records.filter(({ record }) => !known.has(record.id)).map(({ record }) => [record.id, record]),
   );
   if (people.size === 0) return 0;
-  // Changes of members run one after the other. A dry run changes nothing in the end, so it need not wait.
+  // With this lock, changes of members run one after the other. A dry run changes nothing in the end, so it need not
+  // wait.
   if (!options.isDryRun) await lockAccount({ query }, accountId);
   const userIds = await findOrInsertUsers(batch, [...people.values()]);
   const withUsers = [...people.values()].map(person => ({ person, userId: userIds.get(person.id) ?? 0 }));
@@ -98,8 +100,8 @@ async function insertBlocks({ db, options: { accountId } }: ImportBatch, people:
 }
 
 /**
- * Makes people members. Of two dates at which somebody became a member, the earlier one counts, so that an archive
- * restores the date of an owner who has created the account for the import.
+ * Makes people members. If a person is a member already, the earlier of the two dates of joining counts. So the import
+ * restores the date of the owner, who was added when the operator created the account for the import.
  */
 async function insertMembers(batch: ImportBatch, people: readonly WithUser[]): Promise<void> {
   const { db, audit, options } = batch;
@@ -147,7 +149,7 @@ async function insertMembers(batch: ImportBatch, people: readonly WithUser[]): P
     )
     .execute();
   for (const [userId, { role }] of wanted) {
-    // The audit entry of the whole import stands for the ordinary members.
+    // Ordinary members get no audit entries of their own, because the audit entry of the import is enough.
     if (role !== 'member') audit.record('member.added', { account_id: accountId, user_id: userId, role });
   }
   await db

@@ -5,7 +5,7 @@ import { findRows, insertExternalIds } from './external-ids.ts';
 import { lockIdeasOf, withIdeas } from './find-ideas.ts';
 import { type ImportBatch, idsOf, type PlacedRecord, unknownRef } from './import-batch.ts';
 
-/** Imports voters. A person who has voted in the account already keeps their voter. */
+/** Imports voters. A person who already has a voter in the account keeps this voter. */
 export async function importVoters(
   { db, options: { accountId }, refuse }: ImportBatch,
   records: readonly PlacedRecord<RecordOf<'voter'>>[],
@@ -66,8 +66,8 @@ export async function importVoters(
 const numberOf = { up: 1, down: -1, none: 0 } as const;
 
 /**
- * Imports votes, and adds them to the tallies. A vote that exists stays as it is. But a vote of the archive replaces a
- * vote that a merge has copied, as a vote of the person would.
+ * Imports votes, and adds them to the tallies. An existing vote of the same voter stays as it is. But a vote of the
+ * archive replaces a vote that a merge has copied, as a new vote of the person would.
  */
 export async function importVotes(
   batch: ImportBatch,
@@ -133,7 +133,7 @@ export async function importVotes(
       ),
     )
     .execute();
-  // The votes of ideas that merges connect also count for other ideas.
+  // The votes of merged ideas also count for the targets of the merges.
   for (const ideaId of new Set([...inMerges, ...targets.map(({ merged_into_id }) => merged_into_id ?? 0)])) {
     await lockTargets(batch, ideaId);
     await query(callCarryVotes, { accountId, ideaId });
@@ -170,8 +170,8 @@ async function addToTallies(
 }
 
 /**
- * Imports merges. A merge in force copies the votes of the source to the target, as the merge of the product did. The
- * dates of the ideas do not change.
+ * Imports merges. A merge that nobody has undone copies the votes of the source to the target. The dates of the ideas
+ * do not change.
  */
 export async function importMerges(
   batch: ImportBatch,
@@ -239,7 +239,10 @@ async function importMerge(
   return id;
 }
 
-/** Locks the ideas that an idea is merged into, because their tallies include the votes of the idea. Returns their ids. */
+/**
+ * Locks an idea and the ideas that it is merged into, because their tallies include the votes of the idea. Returns the
+ * ids of all these ideas.
+ */
 async function lockTargets({ db, options: { accountId } }: ImportBatch, ideaId: number): Promise<number[]> {
   const ids: number[] = [];
   for (let next: number | null = ideaId; next !== null && !ids.includes(next); ) {

@@ -6,7 +6,7 @@ import { AdministrationError } from '../domain/administration.ts';
 import { checkHeader } from './archive.ts';
 import type { Placed } from './import-batch.ts';
 
-/** Returns the number of bytes of the files that were read so far. */
+/** Counts the bytes that an import has read from its file. */
 export interface ReadMeter {
   bytes: number;
 }

@@ -21,7 +21,7 @@ test('on a terminal, an import shows a bar, writes messages above the bar, and r
   expect(written()).toBe(`\r${' '.repeat(bar.length)}\r`);
 });
 
-test('without a terminal, an import writes only its messages and a few plain lines', () => {
+test('without a terminal, an import shows no bar, and writes only its messages in the first ten seconds', () => {
   const { stream, written } = openStream(false);
   const progress = showProgress(stream, undefined, { bytes: 50 });
   progress.update(counts);

@@ -760,7 +760,7 @@ const promises: Promised[] = [
   },
   {
     constraint: 'external_ids_kind_check',
-    promise: 'an external id belongs to a row of an archive',
+    promise: 'an external id belongs to a kind of row that an archive contains',
     statement: `insert into external_ids (account_id, kind, external_id, row_id) values (:account, $1, 'a', 1)`,
     refused: ['webhook'],
     accepted: ['board', 'status', 'tag', 'idea', 'comment', 'voter', 'merge'],

@@ -95,7 +95,7 @@ test('the alerts and the dashboard use only metrics, labels and values of labels
   }
 });
 
-test('the documentation explains exactly the alerts of the file, and each alert has a severity and a summary', async () => {
+test('docs/monitoring/README.md explains exactly the alerts of alerts.yaml, in the same order, and each alert has a severity and a summary', async () => {
   const explained = [...(await read('README.md')).matchAll(/^\| `(IdeaBoard\w+)` \|/gm)].map(([, name]) => name);
   expect(rules.map(({ alert }) => alert)).toEqual(explained);
   for (const { for: duration, labels, annotations } of rules) {

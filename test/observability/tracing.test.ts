@@ -168,7 +168,7 @@ test('a request with an invalid traceparent begins a new trace', async () => {
   expect(collector.text()).not.toContain(traceId);
 });
 
-test('a failed statement and a server error are marked in the trace, without the text of the error', async () => {
+test('a trace marks a failed statement and a server error, and does not contain the text of the error', async () => {
   const collector = await startCollector();
   const tracing = await openTracingTo(collector.url);
   const { server, token } = await startTraced(tracing);

@@ -114,7 +114,7 @@ const countRows = async ({ sql }: TestDatabase) =>
     select 'up', sum(up_count)::int from ideas union all
     select 'terms', count(*)::int from idea_terms where terms <> '' order by 1`);
 
-test('an import into an empty account followed by an export writes a file that is equal byte for byte', async () => {
+test('an archive of an account that another archive was imported into is equal to the other archive, byte for byte', async () => {
   const imported = await target.cli.json<{ refused: number; imported: Record<string, number> }>(
     ...['import', archive, '--with-roles'],
   );
@@ -128,7 +128,7 @@ test('an import into an empty account followed by an export writes a file that i
   expect(await countRows(target)).toEqual(await countRows(source));
 });
 
-test('a repeated import, here of a compressed file, changes nothing, and imported history causes no events, notifications or jobs besides audit entries', async () => {
+test('a repeated import, here of a compressed file, changes nothing, and imports cause no events, notifications, webhook deliveries or jobs other than audit entries', async () => {
   const before = await countRows(target);
   const again = await target.cli.json<{ imported: Record<string, number>; skipped: Record<string, number> }>(
     ...['import', join(directory, 'copy.jsonl.gz'), '--with-roles'],
@@ -145,7 +145,7 @@ test('a repeated import, here of a compressed file, changes nothing, and importe
   ).toEqual([{ events: 0, notifications: 0, deliveries: 0, jobs: ['record_audit_event'] }]);
 });
 
-test('the export has no row of a secret, and only its owner may read its file', async () => {
+test('an archive has only its ten types of records and no field or text that begins like a secret, and only the owner of the file can read it', async () => {
   const text = lines.join('\n');
   for (const secret of ['$argon2', 'ib_', 'secret', 'password', 'token']) expect(text).not.toContain(`"${secret}`);
   const types = new Set(lines.map(line => JSON.parse(line).type));
@@ -165,7 +165,7 @@ test('the export has no row of a secret, and only its owner may read its file', 
   expect((await stat(archive)).mode & 0o777).toBe(0o600);
 });
 
-test('an import without --with-roles gives nobody more rights than a member has, and keeps the role of the present owner', async () => {
+test('an import without --with-roles gives new members only the role `member`, no sign-in method and no confirmed address, and keeps the role of the existing owner', async () => {
   const { cli, sql } = await createTarget();
   await cli.json('import', archive);
   expect(await sql('select role, count(*)::int > 1 as several from memberships group by role order by role')).toEqual([
@@ -178,7 +178,7 @@ test('an import without --with-roles gives nobody more rights than a member has,
   ]);
 });
 
-test('a dry run counts the records of the import and changes nothing', async () => {
+test('a dry run of an import counts all records of the archive and changes nothing', async () => {
   const { cli, sql } = await createTarget();
   const before = await sql(
     'select (select count(*) from users) as users, (select count(*) from graphile_worker.jobs) as jobs',
@@ -193,7 +193,7 @@ test('a dry run counts the records of the import and changes nothing', async () 
   ).toEqual(before);
 });
 
-test('an import continues after a kill, and the result is the same as without the kill', async () => {
+test('after an import was killed, a second import completes it, and an export of the account equals the imported archive', async () => {
   const killed = await createTarget();
   const blocker = await killed.database.pool.connect();
   await blocker.query('begin; lock table votes in exclusive mode');
@@ -311,7 +311,7 @@ test('a repeated import does not bring back ideas and comments that somebody has
   ).toEqual([{ votes: 0 }]);
 });
 
-test('an import refuses a file that is not an archive, and an archive of a newer version', async () => {
+test('an import refuses a missing file, a file that is not an archive, and an archive of a newer version', async () => {
   const { cli } = target;
   const file = join(directory, 'other.jsonl');
   await writeFile(file, '{"posts":[]}\n');

@@ -50,7 +50,7 @@ const membersOf = async (account: string) =>
     [account],
   );
 
-test('the command imports the files of every product that has an importer', () => {
+test('the import command accepts exactly the names of the products that have an importer', () => {
   expect(Object.keys(sources).sort()).toEqual([...products]);
 });
 
@@ -212,7 +212,7 @@ test('a CSV file becomes ideas through a map of its columns', async () => {
   );
 });
 
-test('an import keeps the ideas of a present board, and gives imported ideas the nearest of its own statuses', async () => {
+test('an import into an existing board keeps the board's name and statuses, and gives imported ideas the nearest of these statuses', async () => {
   await cli.json(
     ...['account', 'create', '--slug', 'present', '--name', 'Present'],
     ...['--owner-email', 'owner@example.com', '--owner-name', 'The owner'],
@@ -235,7 +235,7 @@ test('an import keeps the ideas of a present board, and gives imported ideas the
   expect(started).toEqual([{ title: '404', key: 'building' }]);
 });
 
-test('the data of all imports obey the rules of the product', async () => {
+test('imported data obey the invariants of the product, except that one person may write two comments in a row', async () => {
   // Other products allow several comments of one person in a row.
   const { 'two consecutive comments have different authors': _, ...broken } = await brokenInvariants(db);
   expect(broken).toEqual({});
@@ -266,6 +266,6 @@ test.each([
   ['2022-02-01 10:00:00 UTC', '2022-02-01T10:00:00.000Z'],
   ['2022-02-01 10:00:00+02', '2022-02-01T08:00:00.000Z'],
   ['2022-02-01T10:00:00.123456Z', '2022-02-01T10:00:00.123Z'],
-])('the time %s of another product is %s', (given, time) => {
+])('an import reads the time %s of another product as %s', (given, time) => {
   expect(timeOf(given)).toBe(time);
 });

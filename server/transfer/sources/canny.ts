@@ -3,9 +3,9 @@ import { ForeignRecords, type Source, textOf } from './foreign-records.ts';
 import { at, exists, isDirectory, type Row, readObjects } from './tables.ts';
 
 /**
- * Canny. A directory with the answers of its API: `posts.json` from posts/list, `comments.json` from comments/list and
- * `votes.json` from votes/list. A file has one answer or an array of answers. Without `votes.json`, each post keeps the
- * number of its votes.
+ * Canny. A directory with the responses of its API: `posts.json` from posts/list, `comments.json` from comments/list
+ * and `votes.json` from votes/list. A file has one response or an array of responses. Without `votes.json`, unknown
+ * voters keep each post's number of votes. The path can also be one file with posts.
  */
 export const readCanny: Source = async function* (path, options) {
   const records = new ForeignRecords(options);

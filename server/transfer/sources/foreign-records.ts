@@ -14,7 +14,7 @@ export interface SourceOptions {
   statuses: ReadonlyMap<string, string>;
   /** The header of the column for a field of a CSV file. */
   columns: ReadonlyMap<string, string>;
-  /** The statuses of the account's present boards, by the slug of the board. */
+  /** The statuses of the account's existing boards, by the slug of the board. */
   registries: ReadonlyMap<string, readonly { key: string; category: StatusCategory; label: string }[]>;
   now: Date;
 }
@@ -46,14 +46,14 @@ interface ForeignIdea {
 }
 
 /**
- * An import creates at most this number of voters for the votes of one idea whose voters it does not know. A wrong
- * number in a file must not create millions of rows.
+ * The maximum number of unknown voters of one idea. Above this number, the import refuses all votes of these voters,
+ * because a wrong number in a file must not create millions of rows.
  */
 const maxUnknownVotes = 100_000;
 
 /**
- * Collects the records of a foreign file. It adds the boards, statuses and tags when an idea first needs them, and the
- * author of an idea or a comment as a follower, as the product does.
+ * Collects the records of a foreign file. It adds the boards, statuses and tags when an idea first needs them. It makes
+ * the author of an idea or a comment a follower of the idea, as Idea-Board does.
  */
 export class ForeignRecords {
   readonly #options: SourceOptions;
@@ -132,7 +132,7 @@ export class ForeignRecords {
     return own;
   }
 
-  /** The board of a product that has no boards. */
+  /** Adds the only board of a product without boards, and returns its slug. */
   onlyBoard(place: string): string {
     const { board } = this.#options;
     const name = board.replaceAll('-', ' ');
@@ -206,13 +206,13 @@ export class ForeignRecords {
     this.#add(place, { type: 'vote', idea, voter: person, value: 'up', created_at: timeOf(createdAt) });
   }
 
-  /** Adds the vote of a voter who is not a person with an account. */
+  /** Adds the vote of an anonymous voter. */
   anonymousVote(place: string, idea: string, voter: string, createdAt: unknown): void {
     this.#once(place, { type: 'voter', id: voter });
     this.#add(place, { type: 'vote', idea, voter, value: 'up', created_at: timeOf(createdAt) });
   }
 
-  /** Adds votes of unknown voters. The same unknown voters vote on every idea, so that few rows keep all counts. */
+  /** Adds votes of unknown voters. The same unknown voters vote on every idea, so that the import adds few voters. */
   unknownVotes(place: string, idea: string, given: unknown, createdAt: unknown, value: 'up' | 'down' = 'up'): void {
     const count = Number(given) || 0;
     if (count > maxUnknownVotes) {
@@ -308,12 +308,15 @@ const words: readonly (readonly [RegExp, StatusCategory])[] = [
   [/plan|next|roadmap|accepted|approved|scheduled/, 'planned'],
 ];
 
-/** The category that fits the name of a status best. A status with an unknown name is for the inbox. */
+/** Returns the category that fits the name of a status best: `inbox` for an unknown name. */
 export function categoryOf(name: string): StatusCategory {
   return words.find(([pattern]) => pattern.test(name.toLowerCase()))?.[1] ?? 'inbox';
 }
 
-/** Returns a text of a file. Some products write numbers where a text looks like a number. */
+/**
+ * Returns a text from a file without surrounding white space. Some products write a number if a text looks like one.
+ * Returns an empty text for other values.
+ */
 export function textOf(value: unknown): string {
   return typeof value === 'string' || typeof value === 'number' ? String(value).trim() : '';
 }

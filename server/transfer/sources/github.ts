@@ -7,7 +7,7 @@ type Fields = Row['fields'];
 
 /**
  * GitHub: issues and discussions, as JSON of the REST API, of the GraphQL API, or of `gh issue list --json`. Reads one
- * file, or the JSON files of a directory. The APIs do not tell who reacted, so the votes are of unknown voters.
+ * file, or the JSON files of a directory. The APIs do not tell who reacted, so unknown voters vote instead.
  */
 export const readGithub: Source = async function* (path, options) {
   const records = new ForeignRecords(options);
@@ -48,7 +48,7 @@ export const readGithub: Source = async function* (path, options) {
 };
 
 function addComment(records: ForeignRecords, place: string, idea: string, comment: Fields) {
-  // A maintainer has hidden a minimized comment.
+  // Skips a minimized comment: a maintainer has hidden it.
   if (comment.isMinimized === true) return;
   records.comment(place, {
     id: records.id('comment', textOf(comment.node_id) || textOf(comment.id)),
@@ -75,7 +75,7 @@ function statusOf(issue: Fields): string {
   return ['not_planned', 'duplicate', 'outdated'].includes(reason) ? reason : 'completed';
 }
 
-/** The numbers of reactions for and against an issue, and the upvotes of a discussion. */
+/** Returns the number of thumbs up and upvotes, and the number of thumbs down. */
 function votesOf(issue: Fields): [up: number, down: number] {
   const groups = listOf(issue.reactionGroups);
   const countOf = (content: string) => {

@@ -88,7 +88,7 @@ function addPost(
   });
 }
 
-/** The category for a category of Quackback. For the category `active`, the name of the status decides. */
+/** Returns our category for a category of Quackback. For the category `active`, the name of the status decides. */
 function categoryIn(category: string): StatusCategory | undefined {
   if (category === 'complete') return 'completed';
   return category === 'closed' ? 'declined' : undefined;

@@ -54,7 +54,7 @@ export async function readTable(directory: string, name: string, { isRequired = 
   throw new AdministrationError('not_found', `${directory} has neither ${name}.csv nor ${name}.json`);
 }
 
-/** Reads the rows of a table in JSON. Rows of a table between two others have no id. */
+/** Reads the rows of a table in JSON. The rows have no id if the table only connects two other tables. */
 async function readRows(path: string): Promise<Row[]> {
   const value = await readJson(path);
   if (!Array.isArray(value) || value.some(one => typeof one !== 'object' || one === null)) return readObjects(path);
