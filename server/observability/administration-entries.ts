@@ -231,7 +231,7 @@ export const administrationEntries = {
 
   'board.created': entry('A board was created.', onBoard),
   'board.updated': entry('Fields of a board were changed.', { ...onBoard, ...changed }),
-  'board.frozen': entry('A board was frozen. A frozen board accepts no writes.', onBoard),
+  'board.frozen': entry('A board was frozen. A frozen board accepts no ideas, votes or comments.', onBoard),
   'board.unfrozen': entry('A board was unfrozen.', onBoard),
   'status.added': entry('A status was added to a board.', { ...onBoard, ...key }),
   'status.updated': entry('A status was changed.', {

@@ -45,8 +45,8 @@ afterAll(async () => {
 });
 
 /**
- * Runs a README program until the program prints its "Raw:" line. Then sends two webhooks to the program and ends the
- * program.
+ * Runs a README program until the program prints its line "Nothing was sent." Then sends two webhooks to the program
+ * and ends the program.
  */
 async function runTour(command: string, args: string[]): Promise<string[]> {
   const world = await createWorld(server);

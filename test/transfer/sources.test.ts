@@ -212,7 +212,7 @@ test('a CSV file becomes ideas through a map of its columns', async () => {
   );
 });
 
-test('an import into an existing board keeps the board's name and statuses, and gives imported ideas the nearest of these statuses', async () => {
+test('an import into an existing board keeps the name and the statuses of the board, and gives imported ideas the nearest of these statuses', async () => {
   await cli.json(
     ...['account', 'create', '--slug', 'present', '--name', 'Present'],
     ...['--owner-email', 'owner@example.com', '--owner-name', 'The owner'],
