@@ -962,7 +962,7 @@ export interface ListIdeasQuery {
   created_after?: string | undefined;
   /** Ideas created before this time. */
   created_before?: string | undefined;
-  /** Ideas with an `updated_at` at this time or later. Votes and comments do not change it. */
+  /** Ideas with an `updated_at` at this time or later. Votes and comments do not change `updated_at`. */
   updated_since?: string | undefined;
   /**
    * The order, highest first: `newest` (the default) by `created_at`, `top` by `score`, `updated` by `updated_at`, `comments` by `comment_count`, `trending` by `created_at` plus a week for each doubling of the score.
@@ -1035,7 +1035,9 @@ export interface Idea {
   merged_into_id: number | null;
   /** When the idea was created. */
   created_at: string;
-  /** When its title, body, status, tags, approval or merge last changed. Each change increases it. */
+  /**
+   * When the title, body, status, tags, approval or merge of the idea last changed. Each change increases this time.
+   */
   updated_at: string;
   /**
    * The address of the idea's page for people, as in mails and chat messages. The page opens only for people who may see the idea.
@@ -1130,7 +1132,9 @@ export interface SimilarIdea {
   merged_into_id: number | null;
   /** When the idea was created. */
   created_at: string;
-  /** When its title, body, status, tags, approval or merge last changed. Each change increases it. */
+  /**
+   * When the title, body, status, tags, approval or merge of the idea last changed. Each change increases this time.
+   */
   updated_at: string;
   /**
    * The address of the idea's page for people, as in mails and chat messages. The page opens only for people who may see the idea.
@@ -1186,7 +1190,9 @@ export interface ExpandedIdea {
   merged_into_id: number | null;
   /** When the idea was created. */
   created_at: string;
-  /** When its title, body, status, tags, approval or merge last changed. Each change increases it. */
+  /**
+   * When the title, body, status, tags, approval or merge of the idea last changed. Each change increases this time.
+   */
   updated_at: string;
   /**
    * The address of the idea's page for people, as in mails and chat messages. The page opens only for people who may see the idea.
@@ -1218,7 +1224,7 @@ export interface Comment {
   author: Author;
   /** When the comment was written. */
   created_at: string;
-  /** When the comment was written or last edited. Each edit increases it. */
+  /** When the comment was written or last edited. Each edit increases this time. */
   updated_at: string;
   /** Whether a moderator wrote it as an official reply, together with a status. */
   official: boolean;
@@ -1404,7 +1410,9 @@ export interface EventIdea {
   merged_into_id: number | null;
   /** When the idea was created. */
   created_at: string;
-  /** When its title, body, status, tags, approval or merge last changed. Each change increases it. */
+  /**
+   * When the title, body, status, tags, approval or merge of the idea last changed. Each change increases this time.
+   */
   updated_at: string;
   /**
    * The address of the idea's page for people, as in mails and chat messages. The page opens only for people who may see the idea.
@@ -1423,7 +1431,7 @@ export interface Actor {
 }
 /** A field of the idea that the event changed. */
 export interface Change {
-  /** A field of the idea. */
+  /** The name of the field. */
   field: string;
   /** Its value before the event. */
   from: string | number | null;
@@ -1590,7 +1598,7 @@ export interface EditedComment {
   body: string;
   /** When the comment was written. */
   created_at: string;
-  /** When the comment was written or last edited. Each edit increases it. */
+  /** When the comment was written or last edited. Each edit increases this time. */
   updated_at: string;
   /** Whether a moderator wrote it as an official reply, together with a status. */
   official: boolean;
@@ -1668,7 +1676,7 @@ export interface WebhookList {
   /** The cursor of the next page; null on the last page. */
   next_cursor: string | null;
 }
-/** A webhook: a URL that gets events of the board. It never shows its secret. */
+/** A webhook: a URL that gets events of the board. This object does not contain the secret of the webhook. */
 export interface Webhook {
   id: number;
   /** The URL that gets the events. */

@@ -63,7 +63,7 @@ export const Comment = z
     body: userText.describe('The comment, in plain text.'),
     author: Author,
     created_at: Timestamp.describe('When the comment was written.'),
-    updated_at: Timestamp.describe('When the comment was written or last edited. Each edit increases it.'),
+    updated_at: Timestamp.describe('When the comment was written or last edited. Each edit increases this time.'),
     official: z.boolean().describe('Whether a moderator wrote it as an official reply, together with a status.'),
   })
   .meta({

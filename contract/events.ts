@@ -41,7 +41,7 @@ const Actor = z
 
 const Change = z
   .object({
-    field: z.string().describe('A field of the idea.'),
+    field: z.string().describe('The name of the field.'),
     from: z.union([z.string(), z.int(), z.null()]).describe('Its value before the event.'),
     to: z.union([z.string(), z.int(), z.null()]).describe('Its value after the event.'),
   })

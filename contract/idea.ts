@@ -40,7 +40,7 @@ const IdeaFields = z.object({
   merged_into_id: Id.nullable().describe('The id of the idea that this one is merged into; null: not merged.'),
   created_at: Timestamp.describe('When the idea was created.'),
   updated_at: Timestamp.describe(
-    'When its title, body, status, tags, approval or merge last changed. Each change increases it.',
+    'When the title, body, status, tags, approval or merge of the idea last changed. Each change increases this time.',
   ),
   url: z
     .string()

@@ -84,7 +84,7 @@ export const listIdeas = c.query({
         created_after: GivenTimestamp.optional().describe('Ideas created after this time.'),
         created_before: GivenTimestamp.optional().describe('Ideas created before this time.'),
         updated_since: GivenTimestamp.optional().describe(
-          'Ideas with an `updated_at` at this time or later. Votes and comments do not change it.',
+          'Ideas with an `updated_at` at this time or later. Votes and comments do not change `updated_at`.',
         ),
         sort: z
           .enum(ideaSorts)

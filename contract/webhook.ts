@@ -51,7 +51,8 @@ export const Webhook = z
   })
   .meta({
     title: 'Webhook',
-    description: 'A webhook: a URL that gets events of the board. It never shows its secret.',
+    description:
+      'A webhook: a URL that gets events of the board. This object does not contain the secret of the webhook.',
     examples: [webhookExample],
   });
 

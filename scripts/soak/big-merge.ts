@@ -11,8 +11,9 @@ import type { Actor } from './load.ts';
 export interface BigMerge {
   votes: number;
   mergeMs: number;
-  /** The number of votes on the target idea during the merge. `refused` is the number of retried requests. */
+  /** The number of votes on the target idea during the merge. */
   votesDuring: number;
+  /** The number of requests that the test retried during the merge. */
   refused: number;
   /**
    * The reads of another board's ideas: the number of reads during the merge, and the 99th percentiles of their

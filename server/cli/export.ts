@@ -40,7 +40,7 @@ export const addExportCommand = verb({
   },
 });
 
-/** Returns the numbers of the written records of each type. */
+/** Returns the number of written records of each type. */
 async function writeArchive(
   database: Database,
   slug: string | undefined,

@@ -45,7 +45,10 @@ export async function addJob(db: Queryable, { task, payload, queueName, runAt, m
   });
 }
 
-/** Lets the job continue the active trace. A payload that is an array contains several jobs, so it stays unchanged. */
+/**
+ * Lets the job continue the active trace. An array as the payload contains several entries, such as notifications of
+ * different events. So an array stays unchanged.
+ */
 function withTraceparent(payload: unknown): unknown {
   const traceparent = activeSpan()?.traceparent;
   if (traceparent === undefined || Array.isArray(payload) || payload === null || typeof payload !== 'object')

@@ -127,7 +127,7 @@ export function explainUnreachable(error: unknown): string | undefined {
   // The error comes from an ordinary file and not from PostgreSQL's socket, so it says nothing about the database.
   if ((code === 'ENOENT' || code === 'EACCES') && syscall !== 'connect') return undefined;
   const reason = code === undefined ? undefined : reasons[code];
-  // Adds PostgreSQL's own message, because it also names the user or the database. The message is put on one line.
+  // Adds PostgreSQL's own message, because it also names the user or the database. Writes this message on one line.
   if (reason !== undefined) return code?.startsWith('E') ? reason : `${reason}: ${message.replace(/\s+/g, ' ')}`;
   // The first message is from a client of pg, and the second from a pool of pg.
   if (message === 'timeout expired' || message.endsWith('connection timeout')) return reasons.ETIMEDOUT;

@@ -29,7 +29,7 @@ export interface Lease extends WorkerLocks {
 
 /**
  * The settings of the session that holds the locks. A machine may disappear without closing its connections. With these
- * settings, PostgreSQL ends the session of such a machine after about 11 seconds. The keepalives have no effect on a
+ * keepalives, PostgreSQL ends the session of such a machine after about 11 seconds. The keepalives have no effect on a
  * Unix socket.
  */
 const keepAlive = `set tcp_keepalives_idle = 5; set tcp_keepalives_interval = 2; set tcp_keepalives_count = 3;
@@ -96,7 +96,7 @@ export async function takeLease(connection: pg.ClientConfig): Promise<Lease> {
   try {
     await client.connect();
     await client.query(keepAlive);
-    // Throws if the connection leads to a standby of PostgreSQL, because locks on a standby are not visible on the
+    // Throws if PostgreSQL is read-only, because it may be a standby, and locks on a standby are not visible on the
     // primary.
     const [session] = await run(selectIsReadOnly, {});
     if (session?.is_read_only) throw new Error('PostgreSQL is read-only, perhaps a standby');

@@ -13,7 +13,7 @@ export interface ProviderAccess {
   clientSecret: string;
 }
 
-/** The secrets of one sign-in. They are stored only in the browser that began the sign-in. */
+/** The secrets of one sign-in. Only the browser that began the sign-in stores these secrets. */
 export interface SignInSecrets {
   state: string;
   nonce: string;

@@ -438,7 +438,7 @@ describe('the board of the test server', () => {
 });
 
 describe('the webhooks of the test server', () => {
-  /** Starts a receiver that verifies each webhook. The secret is set after the start. */
+  /** Starts a receiver that verifies each webhook. The test sets the secret after the start. */
   async function startReceiver() {
     const received: WebhookEvent[] = [];
     const receiver = { secret: '', url: '', received };

@@ -54,7 +54,8 @@ const create = (server: TestServer, title: string) =>
   request(server, 'POST /api/v1/ideas', { token, json: { title, body: 'Whether it is kept.' } });
 
 /**
- * Makes PostgreSQL end every connection of the server and of the tests, except the connections `outside` and `watcher`.
+ * Makes PostgreSQL end all connections with the name `idea-board`: the connections of the servers and of `db`. The
+ * connections `outside` and `watcher` have another name.
  */
 async function terminateAll(): Promise<number> {
   const { rowCount } = await watcher.query(

@@ -6,8 +6,9 @@ const ignoredTables = new Set(['rate_limits', 'schema_migrations', 'token_usage'
 const statements = new WeakMap<object, string>();
 
 /**
- * Returns the number of rows and a hash of each table. If two snapshots are equal, the data is equal. A snapshot leaves
- * out the time of a token's last use, because the server may store this time only after the response.
+ * Returns the number of rows and a hash of each table except `ignoredTables`. If two snapshots are equal, the data is
+ * equal. A snapshot also leaves out the time of a token's last use, because the server may store this time only after
+ * the response.
  */
 export async function snapshot({
   database,

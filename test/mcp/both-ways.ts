@@ -121,8 +121,8 @@ export function masked(value: unknown): unknown {
 }
 
 /**
- * Returns all jobs, and all rows of all tables except the usage of tokens. The usage differs between HTTP requests and
- * tool calls.
+ * Returns all jobs, and the rows of all tables except the list of migrations and the usage of tokens. The usage differs
+ * between HTTP requests and tool calls. Also leaves out the time of a token's last use.
  */
 export async function dump({ sql }: TestServer): Promise<Record<string, unknown[]>> {
   const tables = await sql<{ name: string }>(

@@ -264,7 +264,7 @@ describe('two changes at the same time', () => {
     expect((await account()).plan).toBe(second.to);
   });
 
-  test('two simultaneous requests to delete the same account or user cause only one audit entry and one mail', async () => {
+  test('two simultaneous requests to delete the same account or user cause only one audit entry, and for the account only one mail', async () => {
     await changeAll(
       [onAccount('delete'), onUser('delete'), onAccount('delete'), onUser('delete')].map(path => [path, {}]),
     );

@@ -3,8 +3,8 @@ import { type JsonObject, object } from './openapi-pair.ts';
 const count = 1_038;
 
 /**
- * Returns the old or the new version of a document of 3.4 MB. It has 1,038 schemas that all refer to each other. Each
- * schema differs between the two versions.
+ * Returns the old or the new version of a document of 3.4 MB. It has 1,038 schemas, and each of them refers to other
+ * schemas. Each schema differs between the two versions.
  */
 export function largeDocument(isNew: boolean): string {
   const numbers = Array.from({ length: count }, (_, n) => n);

@@ -114,7 +114,7 @@ const countRows = async ({ sql }: TestDatabase) =>
     select 'up', sum(up_count)::int from ideas union all
     select 'terms', count(*)::int from idea_terms where terms <> '' order by 1`);
 
-test('an archive of an account that another archive was imported into is equal to the other archive, byte for byte', async () => {
+test('if an archive is imported into a new installation, an export of the new account creates the same archive, byte for byte', async () => {
   const imported = await target.cli.json<{ refused: number; imported: Record<string, number> }>(
     ...['import', archive, '--with-roles'],
   );

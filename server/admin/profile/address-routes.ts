@@ -22,9 +22,9 @@ import { t } from '../../text/catalogue.ts';
 import { type OwnVisit, profilePath, showProfile } from './profile-page.ts';
 
 /**
- * Changes the signed-in user's e-mail addresses. A new e-mail address takes effect only after the same signed-in user
- * has opened the mailed link and confirmed the address. So if the user mistypes the address, the owner of the mistyped
- * address gets no access.
+ * Returns the routes that change the signed-in user's e-mail addresses. A new e-mail address takes effect only after
+ * the same signed-in user has opened the mailed link and confirmed the address. So if the user mistypes the address,
+ * the owner of the mistyped address gets no access.
  */
 export function addressRoutes(
   server: ServerDependencies,

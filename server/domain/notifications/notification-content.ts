@@ -3,8 +3,8 @@ import { mentionerInEvent, mentioningTextInEvent, textInEvent } from '../events/
 
 /**
  * Selects the content of a notification. The SQL aliases are `n` for the notification, `e` for its event and `w` for
- * its webhook endpoint. Titles and names are as they were at the time of the event. The body of an idea is cut off
- * after maxLength characters.
+ * its webhook endpoint. Titles and names are as they were at the time of the event. Cuts off the body of an idea after
+ * maxLength characters.
  */
 export function contentOfNotification(maxLength: number) {
   return [

@@ -66,7 +66,8 @@ export function ownProblemOf(error: unknown): Problem {
 /** Returns the message to show for invalid input, a conflict or a FormProblem. Rethrows every other error. */
 export function problemOf(error: unknown): Problem {
   if (error instanceof AdministrationError) {
-    // The message may quote text from users, such as the name of a board. So the message is put on one line.
+    // The message may quote text from users, such as the name of a board. So this function puts the message on one
+    // line.
     const message = oneLine(error.message);
     if (error.reason === 'invalid') return { status: 422, message, cause: error };
     if (error.reason === 'conflict') return { status: 409, message, cause: error };

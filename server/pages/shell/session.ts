@@ -230,8 +230,8 @@ export function findAccount(request: FastifyRequest): AccountOfUser | undefined 
 }
 
 /**
- * Returns the account that the header of a page shows if the page belongs to no account, such as the profile. Ignores
- * accounts of other people.
+ * Returns the account that the header of a page shows if the page belongs to no account, such as the profile. This is
+ * the account in the query, if the user can open it, and otherwise the user's first account.
  */
 export function accountAround(request: FastifyRequest): AccountOfUser | undefined {
   const { accounts } = sessionOf(request).user;

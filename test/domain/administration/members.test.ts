@@ -189,7 +189,8 @@ test('the list of members has pages, is sorted by role, and can be searched by t
   expect(await namesOf({ beginning: 'ade' })).toEqual(['Hedy\\']);
   expect(await namesOf({ beginning: 'å' })).toEqual(['Åse']);
   expect(await namesOf({ beginning: 'dam' })).toEqual([]);
-  // In a search text, the characters % and _ match only themselves, although they are wildcards in SQL.
+  // In a search text, the characters % and _ match only themselves, although they are wildcards in SQL. A search text
+  // with a NUL character or half a character finds nothing.
   for (const beginning of ['%', '_', 'ada_', 'grace 1%', 'hedy\\%', '\0', '\ud800']) {
     expect([beginning, await namesOf({ beginning })]).toEqual([beginning, []]);
   }
@@ -290,7 +291,7 @@ test('if all other owners of an account are blocked, not even the operator of th
   await administer(db, block(ownerId, otherId));
 });
 
-test('two users cannot have e-mail addresses that differ only in upper and lower case letters', async () => {
+test('two users cannot have e-mail addresses that differ only in upper and lower case letters, and an invalid e-mail address is refused', async () => {
   const input = { email: `grace-${world.accountId}@example.com`, name: 'Grace' };
   await administer(db, admin => createUser(admin, input));
   const upper = input.email.toUpperCase();

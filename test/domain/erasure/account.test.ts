@@ -15,7 +15,7 @@ await scheduleDeletion(server, populated.world.accountId);
 
 const read = () => request(server, 'GET /api/v1/ideas', { token: populated.ownToken.token });
 
-/** Returns all database rows of an account, keyed by the name of the table. */
+/** Returns the rows of an account in all tables with a column account_id, keyed by the name of the table. */
 async function rowsOf(accountId: number): Promise<Record<string, unknown[]>> {
   const tables = await server.sql<{ name: string }>(
     `select table_name as name from information_schema.columns

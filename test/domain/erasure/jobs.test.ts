@@ -37,7 +37,7 @@ async function createNamed(): Promise<Named> {
 }
 
 /**
- * Returns two jobs for each task: one as this server version adds it, and one as the previous server version adds it.
+ * Returns jobs of an account: jobs as this server version adds them, and jobs as the previous server version adds them.
  */
 const jobsOf = ({ world, endpointId, channelId, eventId, notificationId }: Named): [string, unknown][] => {
   const account_id = world.accountId;
