@@ -1901,7 +1901,7 @@ export interface BoardTags {
   /** The tags of the board, sorted by name. */
   tags: Tag[];
 }
-/** The comment that another user must follow before the same user can comment again. */
+/** The last comment on the idea. The same user cannot comment again until another user has commented. */
 export interface LastComment {
   /** The user's comment, the last on the idea. */
   last_comment: {

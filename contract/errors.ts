@@ -192,7 +192,7 @@ export const errorDetails = {
     })
     .meta({
       title: 'LastComment',
-      description: 'The comment that another user must follow before the same user can comment again.',
+      description: 'The last comment on the idea. The same user cannot comment again until another user has commented.',
       examples: [{ last_comment: { id: 1001, created_at: '2026-03-15T11:02:00.000Z' } }],
     }),
   rate_limited: z

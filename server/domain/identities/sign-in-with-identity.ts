@@ -14,7 +14,7 @@ import { joinWithIdentity, mayJoinWithIdentity } from './join-with-identity.ts';
  * boards.
  */
 export interface AssertedIdentity extends OneIdentity {
-  /** The verified e-mail address. Null if the provider has reported none. */
+  /** The e-mail address. Null if the provider has reported none. */
   address: string | null;
   isAddressVerified: boolean;
   /** The name that the person gets as a new user. */
