@@ -131,7 +131,7 @@ export const administrationEntries = {
   'second_factor.codes_regenerated': entry('A user replaced the recovery codes of two-factor sign-in.', ofUser),
   'member.added': entry('A user became a member of an account.', { ...ofMember, ...role }),
   'member.joined': entry(
-    'A person became a member without an invitation, because the account lets their e-mail address join. An entry `member.added` for the same member comes before this entry.',
+    'A person became a member without an invitation. The account lets their e-mail address join, or a provider or an application of the account signed them in. An entry `member.added` for the same member comes before this entry.',
     ofMember,
   ),
   'member.role_changed': entry('The role of a member was changed.', {

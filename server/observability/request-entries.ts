@@ -112,15 +112,18 @@ export const signInEntries = {
     ),
     ...atProvider,
   }),
-  'sign_in.failed': countedEntry('A sign-in failed. The sign-in page does not show the reason.', {
-    ...request,
-    reason: oneOf(
-      ['unknown_user', 'no_password', 'wrong_password', 'blocked', 'link', 'provider', ...identityRefusals],
-      'the cause. `unknown_user`: no user has the e-mail address. `no_password`: the user has set no password. `wrong_password`: the password is wrong. `blocked`: the user is blocked or is being erased. `link`: the mailed link does not exist, was used already or no longer works. `provider`: the sign-in with an identity provider was refused there, expired or was used already, or the answer of the provider was invalid. `unverified_address`: the provider has not verified the address of a new person. `may_not_join`: the account does not let the person join. `must_confirm`: an existing user has the address of a new person, and must confirm the identity first',
-    ),
-    user_id: userId.optional(),
-    ...atProvider,
-  }),
+  'sign_in.failed': countedEntry(
+    'A sign-in failed. After a failed sign-in with a password, the sign-in page shows the same error for every reason.',
+    {
+      ...request,
+      reason: oneOf(
+        ['unknown_user', 'no_password', 'wrong_password', 'blocked', 'link', 'provider', ...identityRefusals],
+        'the cause. `unknown_user`: no user has the e-mail address. `no_password`: the user has set no password. `wrong_password`: the password is wrong. `blocked`: the user is blocked or is being erased. `link`: the mailed link does not exist, was used already or no longer works. `provider`: the sign-in with an identity provider was refused there, expired or was used already, or the answer of the provider was invalid. `unverified_address`: the provider has not verified the address of a new person. `may_not_join`: the account does not let the person join. `must_confirm`: an existing user has the address of a new person, and must confirm the identity first',
+      ),
+      user_id: userId.optional(),
+      ...atProvider,
+    },
+  ),
   'sign_in.token_refused': countedEntry(
     'An application sent a token to sign a person in on an embedded board, and the server refused the token.',
     {
@@ -144,7 +147,7 @@ export const signInEntries = {
     },
   ),
   'sign_in.code_requested': entry(
-    'A user with two-factor sign-in entered the right password or used a mailed link, and the server asked for a code. The user has no session yet.',
+    'The server asked a user with two-factor sign-in for a code, after the right password, a mailed link or a sign-in with an identity provider. The user has no session yet.',
     { ...request, user_id: userId },
   ),
   'sign_in.second_factor_failed': countedEntry(

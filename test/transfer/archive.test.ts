@@ -62,7 +62,7 @@ async function addRareRows({ sql }: TestDatabase) {
     insert into user_blocks (account_id, user_id, reason) select $1, id, 'Spam' from nobody`,
     [account_id],
   );
-  // A merge that was undone, and a withdrawn vote on the target of a merge.
+  // Adds a merge that was undone, and a withdrawn vote on the target of a merge.
   await sql(
     `insert into merges (account_id, source_id, target_id, merged_at, unmerged_at)
     select $1, min(id), max(id), now() - interval '2 days', now() - interval '1 day' from ideas

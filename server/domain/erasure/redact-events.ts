@@ -5,8 +5,8 @@ import { redactPerson, type ShownPerson } from './placeholder.ts';
 
 /*
  * The columns `data` and `body` of an event contain people's names. Workers of the previous version of the server read
- * `body`. Events are rewritten and not removed, so pending webhooks still arrive and notifications still make sense. A
- * webhook's body is signed when it is sent, so the signature matches the rewritten body.
+ * `body`. The erasure rewrites events and does not remove them, so pending webhooks still arrive and notifications still
+ * make sense. The server signs a webhook's body when it sends the webhook, so the signature matches the rewritten body.
  */
 
 /** The replacement of one erased user by the placeholder user, in the data of one account. */
