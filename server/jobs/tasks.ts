@@ -45,7 +45,7 @@ export function buildTasks(deps: TaskDependencies): TaskList {
       await clearTokenNetworks(deps.queue, deps.stopping);
     },
     ...buildAccountMailTasks(deps),
-    ...mailNotifications(deps),
+    mail_people: mailNotifications(deps),
     tell_people: tellPeople(deps),
     replace_copies_of_idea: payload => {
       const { account_id: accountId, idea_id: ideaId } = payload as { account_id: number; idea_id: number };

@@ -4,9 +4,9 @@ import { type Arguments, query } from '../../database/query.ts';
 import { redactPerson, type ShownPerson } from './placeholder.ts';
 
 /*
- * The columns `data` and `body` of an event contain people's names. Workers of the previous version of the server read
- * `body`. Events are rewritten and not removed, so pending webhooks still arrive and notifications still make sense. A
- * webhook's body is signed when it is sent, so the signature matches the rewritten body.
+ * The columns `data` and `body` of an event contain people's names. Events are rewritten and not removed, so pending
+ * webhooks still arrive and notifications still make sense. A webhook's body is signed when it is sent, so the signature
+ * matches the rewritten body.
  */
 
 /** The replacement of one erased user by the placeholder user, in the data of one account. */
