@@ -13,7 +13,7 @@ import { wakeOverdueLanes } from '../domain/webhooks/wake-lanes.ts';
 import type { Extension } from '../extensions/extension.ts';
 import { buildExtensionTasks, extensionCrontab } from '../extensions/extension-tasks.ts';
 import { recordAuditEntries } from './audit-outbox.ts';
-import { clearDeletedIdeas, clearExpired, clearOldEvents, clearTokenNetworks } from './clear-expired.ts';
+import { clearExpired, clearOld } from './clear-expired.ts';
 
 const recordHeartbeat = query('record_heartbeat', db =>
   db
@@ -37,11 +37,7 @@ export function buildTasks(deps: TaskDependencies): TaskList {
     deliver_webhooks: deliverWebhooks(deps),
     announce_token_expiry: () => addExpiryNotices(deps.queue),
     wake_overdue_webhooks: () => wakeOverdueLanes(deps.queue),
-    clear_old_events: async () => {
-      await clearOldEvents(deps.queue, deps.stopping);
-      await clearDeletedIdeas(deps.queue, deps.stopping);
-      await clearTokenNetworks(deps.queue, deps.stopping);
-    },
+    clear_old_events: () => clearOld(deps.queue, deps.stopping),
     ...buildAccountMailTasks(deps),
     mail_people: mailNotifications(deps),
     tell_people: tellPeople(deps),
