@@ -196,6 +196,14 @@ export function parsePositive(text: string): number {
   throw new InvalidArgumentError('It must be a whole number from 1.');
 }
 
+export function parseHours(max: number) {
+  return (text: string): number => {
+    const hours = Number(text);
+    if (/^[0-9]+$/.test(text) && hours <= max) return hours;
+    throw new InvalidArgumentError(`It must be a whole number from 0 to ${max}.`);
+  };
+}
+
 const Rfc3339 = z.iso.datetime({ offset: true });
 
 export function parseTime(text: string): Date {

@@ -11,6 +11,7 @@ import {
   given,
   noun,
   optional,
+  parseHours,
   parsePositive,
   parseTime,
   repeatable,
@@ -129,7 +130,7 @@ export const addTokenCommands = noun('token', 'tokens of the Agent API', {
       overlapHours: optional(
         '<number>',
         `hours until the old secret stops working; 0 for now; ${defaultOverlapHours} if omitted`,
-        { parse: parseHours },
+        { parse: parseHours(maxOverlapHours) },
       ),
       replaceNewest: flag('replace only the newest secret, while the old secret of the last rotation still works', {
         conflicts: 'overlapHours',
@@ -203,12 +204,6 @@ function expiryOf(
   now: Date,
 ): Date | undefined {
   return expiresInDays === undefined ? expiresAt : new Date(now.getTime() + expiresInDays * dayMs);
-}
-
-function parseHours(text: string): number {
-  const hours = Number(text);
-  if (/^[0-9]+$/.test(text) && hours <= maxOverlapHours) return hours;
-  throw new InvalidArgumentError(`It must be a whole number from 0 to ${maxOverlapHours}.`);
 }
 
 function formatWithPlaintext({ token, ...listing }: TokenListing & { token: string }): string {

@@ -1,4 +1,3 @@
-import { InvalidArgumentError } from 'commander';
 import { eventTypes } from '../../contract/events.ts';
 import { defaultOverlapHours, maxOverlapHours } from '../../contract/limits.ts';
 import type { Administration } from '../domain/administration.ts';
@@ -26,6 +25,7 @@ import {
   limit,
   noun,
   optional,
+  parseHours,
   parsePositive,
   parseTime,
   repeatable,
@@ -126,7 +126,7 @@ export const addWebhookCommands = noun('webhook', "webhooks: URLs that get the e
     examples: ['webhook rotate-secret 3 --overlap-hours 48'],
     input: {
       overlapHours: withDefault('<number>', 'hours until the old secret expires; 0 for now', defaultOverlapHours, {
-        parse: parseHours,
+        parse: parseHours(maxOverlapHours),
       }),
     },
     async run(admin, endpoint, { overlapHours }, config) {
@@ -200,12 +200,6 @@ export const addWebhookCommands = noun('webhook', "webhooks: URLs that get the e
 
 function read(admin: Administration, { accountId, id }: WebhookEndpoint): Promise<WebhookListing> {
   return readWebhook(admin, accountId, id);
-}
-
-function parseHours(text: string): number {
-  const hours = Number(text);
-  if (/^[0-9]+$/.test(text) && hours <= maxOverlapHours) return hours;
-  throw new InvalidArgumentError(`It must be a whole number from 0 to ${maxOverlapHours}.`);
 }
 
 function formatWithSecret({ secret, ...webhook }: WebhookListing & { secret: string }): string {

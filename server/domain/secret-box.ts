@@ -1,6 +1,7 @@
-import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import { t } from '../text/catalogue.ts';
 import { writeForRecords } from '../text/language.ts';
+import { deriveKey } from './signer.ts';
 
 /**
  * Encrypts secrets for the database. The caller states the purpose of each secret, such as 'webhook secret'. A secret
@@ -9,6 +10,10 @@ import { writeForRecords } from '../text/language.ts';
 export interface SecretBox {
   seal(plaintext: string, purpose: string): Buffer;
   open(sealed: Uint8Array, purpose: string): string;
+  /** Encrypts a JSON value for a link, a form or a cookie. */
+  sealUntil(value: unknown, purpose: string, expiresAt: Date): string;
+  /** Decrypts a result of sealUntil. Returns undefined for an expired result and for any other text. */
+  openUntil<Value>(sealed: string, purpose: string, now: Date): Value | undefined;
 }
 
 /** The error if a secret cannot be decrypted, for example because it was encrypted with another application key. */
@@ -39,8 +44,8 @@ const headBytes = 1 + nonceBytes + tagBytes;
  * random nonces, it is safe to encrypt 2^32 secrets with one key. No database of this server has that many secrets.
  */
 export function buildSecretBox(appKey: Uint8Array): SecretBox {
-  const key = Buffer.from(hkdfSync('sha256', appKey, '', 'idea-board secret box 1', 32));
-  return {
+  const key = deriveKey(appKey, 'secret box');
+  const box: SecretBox = {
     seal(plaintext, purpose) {
       const nonce = randomBytes(nonceBytes);
       const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(Buffer.from(purpose));
@@ -59,5 +64,17 @@ export function buildSecretBox(appKey: Uint8Array): SecretBox {
         throw new SecretBoxError('another_key', { cause: error });
       }
     },
+    sealUntil(value, purpose, expiresAt) {
+      return box.seal(JSON.stringify([expiresAt.getTime(), value]), purpose).toString('base64url');
+    },
+    openUntil(sealed, purpose, now) {
+      try {
+        const [end, value] = JSON.parse(box.open(Buffer.from(sealed, 'base64url'), purpose));
+        return end > now.getTime() ? value : undefined;
+      } catch {
+        return undefined;
+      }
+    },
   };
+  return box;
 }

@@ -6,6 +6,7 @@ import type { Reading } from '../domain/administration.ts';
 import type { Actor } from '../domain/operation.ts';
 import { encodeCursor, placeOf, presentPage } from '../domain/pagination.ts';
 import { buildSecretBox } from '../domain/secret-box.ts';
+import { presentTime } from '../domain/time.ts';
 import { storedReason } from '../domain/webhooks/disabled-reason.ts';
 import {
   createWebhook,
@@ -16,9 +17,8 @@ import {
   rotateWebhookSecret,
   updateWebhook,
 } from '../domain/webhooks/edit-webhook.ts';
-import { listDeliveryPage, readDeliverySummary } from '../domain/webhooks/list-deliveries.ts';
-import { listWebhookPage, readWebhook } from '../domain/webhooks/list-webhooks.ts';
-import { presentDelivery, presentWebhook } from '../domain/webhooks/present-webhook.ts';
+import { type DeliverySummary, listDeliveryPage, readDeliverySummary } from '../domain/webhooks/list-deliveries.ts';
+import { listWebhookPage, readWebhook, type WebhookListing } from '../domain/webhooks/list-webhooks.ts';
 import { redeliver, sendTestEvent } from '../domain/webhooks/queue-deliveries.ts';
 import type { OperationRunner } from '../http/operation-runner.ts';
 import type { Endpoints } from '../http/ts-rest.ts';
@@ -160,4 +160,24 @@ function find(admin: Parameters<typeof requireWebhook>[0], { accountId, boardId 
 
 async function present(reading: Reading, { accountId, boardId }: Actor, id: number) {
   return presentWebhook(await readWebhook(reading, accountId, id, maxPendingCounted, boardId));
+}
+
+function presentWebhook({ board: _, token: __, disabled_at: ___, ...webhook }: WebhookListing) {
+  return {
+    ...webhook,
+    failing_since: presentTime(webhook.failing_since),
+    previous_secret_expires_at: presentTime(webhook.previous_secret_expires_at),
+    created_at: presentTime(webhook.created_at),
+  };
+}
+
+function presentDelivery({ event_id, last_attempt: last, ...delivery }: DeliverySummary) {
+  return {
+    ...delivery,
+    event_id: `evt_${event_id}`,
+    created_at: presentTime(delivery.created_at),
+    next_attempt_at: presentTime(delivery.next_attempt_at),
+    finished_at: presentTime(delivery.finished_at),
+    last_attempt: last && { ...last, attempted_at: presentTime(last.attempted_at) },
+  };
 }

@@ -14,15 +14,9 @@ export const Event = defineTable('Event', 'events', {
    */
   actorId: bigint().nullable(),
   type: p.text(),
-  /**
-   * The data of the event body, with snapshots of the ideas' columns (see presentEvent). Null if the previous version
-   * of the server stored the event.
-   */
+  /** The data of the event body, with snapshots of the ideas' columns (see presentEvent). Every event has data. */
   data: p.json().columnType('jsonb').nullable(),
-  /**
-   * The body for workers of the previous version of the server. The current version reads the body only if data is
-   * null.
-   */
+  /** Another form of the data, which the database writes. The server does not read it, but redacts it like the data. */
   body: p.json().columnType('json'),
   occurredAt: timestamp(),
   /**

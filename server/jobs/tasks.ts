@@ -9,12 +9,11 @@ import { tellPeople } from '../delivery/tell-people.ts';
 import { deliverWebhooks } from '../delivery/webhooks/deliver-webhooks.ts';
 import { replaceCopiesOfIdea } from '../domain/ideas/replace-copies.ts';
 import { addExpiryNotices } from '../domain/tokens/expiry-notices.ts';
-import { fillCanonicalAddresses } from '../domain/users/fill-canonical-addresses.ts';
 import { wakeOverdueLanes } from '../domain/webhooks/wake-lanes.ts';
 import type { Extension } from '../extensions/extension.ts';
 import { buildExtensionTasks, extensionCrontab } from '../extensions/extension-tasks.ts';
 import { recordAuditEntries } from './audit-outbox.ts';
-import { clearDeletedIdeas, clearExpired, clearOldEvents, clearTokenNetworks } from './clear-expired.ts';
+import { clearExpired, clearOld } from './clear-expired.ts';
 
 const recordHeartbeat = query('record_heartbeat', db =>
   db
@@ -34,18 +33,13 @@ export function buildTasks(deps: TaskDependencies): TaskList {
     },
 
     clear_expired: () => clearExpired(deps.queue, deps.stopping),
-    fill_canonical_addresses: () => fillCanonicalAddresses(deps.database),
     record_audit_event: recordAuditEntries(deps.audit),
     deliver_webhooks: deliverWebhooks(deps),
     announce_token_expiry: () => addExpiryNotices(deps.queue),
     wake_overdue_webhooks: () => wakeOverdueLanes(deps.queue),
-    clear_old_events: async () => {
-      await clearOldEvents(deps.queue, deps.stopping);
-      await clearDeletedIdeas(deps.queue, deps.stopping);
-      await clearTokenNetworks(deps.queue, deps.stopping);
-    },
+    clear_old_events: () => clearOld(deps.queue, deps.stopping),
     ...buildAccountMailTasks(deps),
-    ...mailNotifications(deps),
+    mail_people: mailNotifications(deps),
     tell_people: tellPeople(deps),
     replace_copies_of_idea: payload => {
       const { account_id: accountId, idea_id: ideaId } = payload as { account_id: number; idea_id: number };
@@ -59,7 +53,6 @@ export function buildTasks(deps: TaskDependencies): TaskList {
 const coreCrontab = `
 * * * * * heartbeat ?max=1
 */10 * * * * clear_expired ?max=1
-*/10 * * * * fill_canonical_addresses ?max=1
 */10 * * * * announce_token_expiry ?max=1
 */5 * * * * wake_overdue_webhooks ?max=1
 17 * * * * clear_old_events ?max=1

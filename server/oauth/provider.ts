@@ -1,6 +1,7 @@
-import { generateKeyPairSync, hkdfSync, timingSafeEqual } from 'node:crypto';
+import { generateKeyPairSync, timingSafeEqual } from 'node:crypto';
 import type { Context, Client as OauthClient, Provider as OauthProvider, Token } from 'oidc-provider';
 import type { ServerDependencies } from '../dependencies.ts';
+import { deriveKey } from '../domain/signer.ts';
 import { issuerOf, mcpUrlOf } from '../http/public-addresses.ts';
 import { buildAddressGuard } from '../outgoing/address-guard.ts';
 import { buildOutgoingRequests, type OutgoingRequests } from '../outgoing/outgoing-request.ts';
@@ -73,7 +74,7 @@ export async function buildProvider(server: ServerDependencies): Promise<BuiltPr
     clockTolerance: 0,
     cookies: {
       names: { session: cookieOf('session'), interaction: cookieOf('interaction'), resume: cookieOf('resume') },
-      keys: [Buffer.from(hkdfSync('sha256', appKey, '', 'idea-board oauth cookies 1', 32)).toString('base64url')],
+      keys: [deriveKey(appKey, 'oauth cookies').export().toString('base64url')],
       long: { httpOnly: true, sameSite: 'lax', secure: isSecure },
       short: { httpOnly: true, sameSite: 'lax', secure: isSecure },
     },

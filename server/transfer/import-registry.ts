@@ -60,90 +60,80 @@ async function insertBoard(
   return id;
 }
 
-export async function importStatuses(batch: ImportBatch, records: readonly PlacedRecord<RecordOf<'status'>>[]) {
-  const { db, options, refuse } = batch;
-  const { accountId } = options;
-  const known = await findRows(db, accountId, 'status', idsOf(records));
-  const boards = await findRows(
-    db,
-    accountId,
-    'board',
-    records.map(({ record }) => record.board),
-  );
+type OfBoard = { account_id: number; board_id: number };
+
+/** How the import finds and writes the statuses or the tags of a board. */
+interface Registry<One> {
+  plural: string;
+  mostOfBoard: number;
+  /** Counts the rows of a board, and finds the row that the record means. */
+  find(record: One, ofBoard: OfBoard): Promise<{ count: number; same: { id: number } | undefined }>;
+  insert(record: One, ofBoard: OfBoard): Promise<{ id: number }>;
+}
+
+async function importOfBoards<One extends RecordOf<'status'> | RecordOf<'tag'>>(
+  { db, options: { accountId }, refuse }: ImportBatch,
+  kind: One['type'],
+  records: readonly PlacedRecord<One>[],
+  { plural, mostOfBoard, find, insert }: Registry<One>,
+) {
+  const known = await findRows(db, accountId, kind, idsOf(records));
+  const boardIds = records.map(({ record }) => record.board);
+  const boards = await findRows(db, accountId, 'board', boardIds);
   let imported = 0;
   for (const { place, record } of records) {
     if (known.has(record.id)) continue;
-    const { type: _, id, board, ...status } = record;
-    const boardId = boards.get(board);
+    const boardId = boards.get(record.board);
     if (boardId === undefined) {
-      refuse(place, unknownRef('status', 'board', board));
+      refuse(place, unknownRef(kind, 'board', record.board));
       continue;
     }
     const ofBoard = { account_id: accountId, board_id: boardId };
-    const existing = await db
-      .selectFrom('statuses')
-      .select(['id', 'key'])
-      .where(s => s.and(ofBoard))
-      .execute();
-    const same = existing.find(({ key }) => key === status.key);
-    if (!same && existing.length >= maxStatusesOfBoard) {
-      refuse(place, `status: a board has at most ${maxStatusesOfBoard} statuses`);
+    const { count, same } = await find(record, ofBoard);
+    if (!same && count >= mostOfBoard) {
+      refuse(place, `${kind}: a board has at most ${mostOfBoard} ${plural}`);
       continue;
     }
-    const { id: statusId } =
-      same ??
-      (await db
-        .insertInto('statuses')
-        .values({ ...status, ...ofBoard })
-        .returning('id')
-        .executeTakeFirstOrThrow());
-    await insertExternalIds(db, accountId, 'status', [[id, statusId]]);
-    known.set(id, statusId);
+    const { id } = same ?? (await insert(record, ofBoard));
+    await insertExternalIds(db, accountId, kind, [[record.id, id]]);
+    known.set(record.id, id);
     imported += 1;
   }
   return imported;
 }
 
-export async function importTags(batch: ImportBatch, records: readonly PlacedRecord<RecordOf<'tag'>>[]) {
-  const { db, options, refuse } = batch;
-  const { accountId } = options;
-  const known = await findRows(db, accountId, 'tag', idsOf(records));
-  const boards = await findRows(
-    db,
-    accountId,
-    'board',
-    records.map(({ record }) => record.board),
-  );
-  let imported = 0;
-  for (const { place, record } of records) {
-    if (known.has(record.id)) continue;
-    const { type: _, id, board, ...tag } = record;
-    const boardId = boards.get(board);
-    if (boardId === undefined) {
-      refuse(place, unknownRef('tag', 'board', board));
-      continue;
-    }
-    const ofBoard = { account_id: accountId, board_id: boardId };
-    const existing = await db
-      .selectFrom('tags')
-      .select(t => ['id', sql<boolean>`lower(${t.ref('name')}) = lower(${tag.name})`.as('is_same')])
-      .where(t => t.and(ofBoard))
-      .execute();
-    const same = existing.find(({ is_same }) => is_same);
-    if (!same && existing.length >= maxTagsOfBoard) {
-      refuse(place, `tag: a board has at most ${maxTagsOfBoard} tags`);
-      continue;
-    }
-    const { id: tagId } =
-      same ??
-      (await db
-        .insertInto('tags')
-        .values({ ...tag, ...ofBoard })
-        .returning('id')
-        .executeTakeFirstOrThrow());
-    await insertExternalIds(db, accountId, 'tag', [[id, tagId]]);
-    known.set(id, tagId);
-    imported += 1;
-  }
-  return imported;
+export function importStatuses(batch: ImportBatch, records: readonly PlacedRecord<RecordOf<'status'>>[]) {
+  const { db } = batch;
+  return importOfBoards(batch, 'status', records, {
+    plural: 'statuses',
+    mostOfBoard: maxStatusesOfBoard,
+    async find({ key }, ofBoard) {
+      const statuses = db.selectFrom('statuses').select(['id', 'key']);
+      const rows = await statuses.where(s => s.and(ofBoard)).execute();
+      return { count: rows.length, same: rows.find(row => row.key === key) };
+    },
+    insert({ type: _, id: __, board: ___, ...status }, ofBoard) {
+      const values = { ...status, ...ofBoard };
+      return db.insertInto('statuses').values(values).returning('id').executeTakeFirstOrThrow();
+    },
+  });
+}
+
+export function importTags(batch: ImportBatch, records: readonly PlacedRecord<RecordOf<'tag'>>[]) {
+  const { db } = batch;
+  return importOfBoards(batch, 'tag', records, {
+    plural: 'tags',
+    mostOfBoard: maxTagsOfBoard,
+    async find({ name }, ofBoard) {
+      const tags = db
+        .selectFrom('tags')
+        .select(t => ['id', sql<boolean>`lower(${t.ref('name')}) = lower(${name})`.as('is_same')]);
+      const rows = await tags.where(t => t.and(ofBoard)).execute();
+      return { count: rows.length, same: rows.find(({ is_same }) => is_same) };
+    },
+    insert({ type: _, id: __, board: ___, ...tag }, ofBoard) {
+      const values = { ...tag, ...ofBoard };
+      return db.insertInto('tags').values(values).returning('id').executeTakeFirstOrThrow();
+    },
+  });
 }

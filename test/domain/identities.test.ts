@@ -234,12 +234,6 @@ describe('a session of an identity', () => {
     await db.sql('insert into user_blocks (account_id, user_id) values ($1, $2)', [world.accountId, userId]);
     expect(await signIn(person)).toEqual({ refused: 'blocked', userId });
   });
-
-  test('a server of the previous version rejects the session cookie of a user who signed in through an external system', async () => {
-    const outcome = await signIn(newPerson());
-    // A server of the previous version accepts only session cookies that match this pattern.
-    expect('token' in outcome && /^[A-Za-z0-9_-]{43}$/.test(outcome.token)).toBe(false);
-  });
 });
 
 describe('the erasure of an account', () => {

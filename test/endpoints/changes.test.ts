@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { changeMinutes } from '../../contract/limits.ts';
-import { clearDeletedIdeas, clearOldEvents } from '../../server/jobs/clear-expired.ts';
+import { clearOld } from '../../server/jobs/clear-expired.ts';
 import { testClock } from '../helpers/clock.ts';
 import { createMember, createTag, createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
 import { expectInvariants } from '../helpers/invariants.ts';
@@ -345,8 +345,7 @@ describe('the deletion of an idea', () => {
     await remove(id, moderator);
     await runJobs(server);
     const clear = async () => {
-      await clearOldEvents(server.database, new AbortController().signal);
-      await clearDeletedIdeas(server.database, new AbortController().signal);
+      await clearOld(server.database, new AbortController().signal);
     };
     await server.sql(`update events set occurred_at = now() where idea_id = $1`, [id]);
     await clear();

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { eventTypes } from '../../contract/events.ts';
 import { decodeEventCursor, encodeEventCursor } from '../../server/domain/events/event-cursor.ts';
-import { clearOldEvents } from '../../server/jobs/clear-expired.ts';
+import { clearOld } from '../../server/jobs/clear-expired.ts';
 import { testClock } from '../helpers/clock.ts';
 import { connect } from '../helpers/database.ts';
 import {
@@ -327,7 +327,7 @@ describe('the cursor of the list of events', () => {
     await server.sql(`update events set occurred_at = now() - interval '30 days 30 minutes' where id = $1`, [
       data[1].id.slice(4),
     ]);
-    await clearOldEvents(server.database, new AbortController().signal);
+    await clearOld(server.database, new AbortController().signal);
     expect(titlesOf((await list(follower)).body)).toEqual(['new']);
     expect(titlesOf((await list(follower, { after: data[0].cursor })).body)).toEqual(['new']);
   });

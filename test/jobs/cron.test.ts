@@ -2,7 +2,7 @@ import { parseCrontab } from 'graphile-worker';
 import { describe, expect, test } from 'vitest';
 import { loadConfig } from '../../server/config.ts';
 import type { TaskDependencies } from '../../server/delivery/dependencies.ts';
-import { clearExpired, clearTokenNetworks, expiringTables } from '../../server/jobs/clear-expired.ts';
+import { clearExpired, clearOld, expiringTables } from '../../server/jobs/clear-expired.ts';
 import { buildCrontab, buildTasks } from '../../server/jobs/tasks.ts';
 import { extensionOf } from '../extensions/with-extensions.ts';
 import { connect, createDatabaseForFile } from '../helpers/database.ts';
@@ -94,10 +94,10 @@ describe('the clean-up of expired rows', () => {
     const use = `update api_tokens set last_used_network = '203.0.113.0/24', last_used_at = now() - $1::interval`;
     const networks = () => db.sql<{ network: string | null }>('select last_used_network as network from api_tokens');
     await db.sql(use, ['29 days 23 hours']);
-    await clearTokenNetworks(db.database, new AbortController().signal);
+    await clearOld(db.database, new AbortController().signal);
     expect(await networks()).toEqual([{ network: '203.0.113.0/24' }]);
     await db.sql(use, ['30 days 1 minute']);
-    await clearTokenNetworks(db.database, new AbortController().signal);
+    await clearOld(db.database, new AbortController().signal);
     expect(await networks()).toEqual([{ network: null }]);
   });
 

@@ -277,15 +277,6 @@ describe('a request for a mailed link', () => {
 });
 
 describe('the sign-in page', () => {
-  test('a GET or POST request to the former path of the sign-in page is permanently redirected to the new path with the same query', async () => {
-    const visitor = new Visitor(server);
-    const { status, location } = await visitor.get('/admin/sign-in?next=%2Fadmin%2Ftokens&notice=expired');
-    expect([status, location]).toEqual([308, '/sign-in?next=%2Fadmin%2Ftokens&notice=expired']);
-    const person = await givePassword(server, world.ownerId);
-    const form = await visitor.post('/admin/sign-in', { ...person, next: '' });
-    expect([form.status, form.location]).toEqual([308, '/sign-in']);
-  });
-
   test.each([
     ['https://evil.example/b/board', '/admin'],
     ['//evil.example/b/board', '/admin'],

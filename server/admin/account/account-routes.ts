@@ -67,7 +67,7 @@ export function serveAccount(app: FastifyInstance, server: ServerDependencies) {
   async function saveAccount(visit: Visit) {
     const { account } = visit;
     const given = givenIn(visit);
-    await visit.administer(async admin => updateAccount(admin, await requireAccountById(admin, account.id), given));
+    await update(visit, given);
     return pathIn(visit.request, { ...account, slug: given.slug }, '/admin/account', { notice: 'saved' });
   }
 
@@ -79,26 +79,17 @@ export function serveAccount(app: FastifyInstance, server: ServerDependencies) {
     const { rule, domains } = joiningIn(visit);
     // The form always sends the e-mail domains. The server ignores the domains unless the chosen joining rule uses
     // domains.
-    const changes = { joinRule: rule, joinDomains: rule === 'domains' ? listIn(domains) : [] };
-    await visit.administer(async admin =>
-      updateAccount(admin, await requireAccountById(admin, visit.account.id), changes),
-    );
+    await update(visit, { joinRule: rule, joinDomains: rule === 'domains' ? listIn(domains) : [] });
     return visit.path('/admin/account', { notice: 'saved' });
   }
 
   async function saveSecondFactor(visit: Visit) {
-    const requiresSecondFactor = visit.field('requires_second_factor') !== '';
-    await visit.administer(async admin =>
-      updateAccount(admin, await requireAccountById(admin, visit.account.id), { requiresSecondFactor }),
-    );
+    await update(visit, { requiresSecondFactor: visit.field('requires_second_factor') !== '' });
     return visit.path('/admin/account', { notice: 'saved' });
   }
 
   async function saveRequiredProvider(visit: Visit) {
-    const requiresProvider = visit.field('requires_provider') !== '';
-    await visit.administer(async admin =>
-      updateAccount(admin, await requireAccountById(admin, visit.account.id), { requiresProvider }),
-    );
+    await update(visit, { requiresProvider: visit.field('requires_provider') !== '' });
     return visit.path('/admin/account/providers', { notice: 'required' });
   }
 
@@ -129,6 +120,12 @@ export function serveAccount(app: FastifyInstance, server: ServerDependencies) {
     await visit.administer(admin => scheduleAccountDeletion(admin, id));
     return visit.path('/admin/account');
   }
+}
+
+function update(visit: Visit, changes: Parameters<typeof updateAccount>[2]) {
+  return visit.administer(async admin =>
+    updateAccount(admin, await requireAccountById(admin, visit.account.id), changes),
+  );
 }
 
 async function keepAccount(visit: Visit) {

@@ -54,9 +54,6 @@ export function secondFactorRoutes(
       next: nextOf(visit),
       enabled: factor && { since: showTime(new Date(factor.created_at)), codesLeft: factor.codes_left },
       recoveryCodeCount,
-      // Whether the user must sign in again, this time with a code. This happens if a server of the previous version
-      // started the session without asking for a code.
-      needsNewSession: factor !== undefined && !user.has_second_factor,
       requiring: requiring.map(account => ({
         name: shownName(account.name),
         leavePath: pathIn(request, account, '/admin/members/leave'),

@@ -1,8 +1,9 @@
 import type { AttemptDetails, DeliveryDetails, DeliverySummary } from '../../domain/webhooks/list-deliveries.ts';
 import type { DeliveryState } from '../../entities/webhook.ts';
-import { quotationOf } from '../../pages/shell/quotation.ts';
 import { showStored, showTime } from '../../pages/shell/show.ts';
 import { t } from '../../text/catalogue.ts';
+import { escapeHtml } from '../../text/html.ts';
+import { visibleText } from '../../text/plain-text.ts';
 
 const chips: Record<DeliveryState, string> = {
   pending: 'chip-planned',
@@ -73,4 +74,27 @@ export function presentAttempts(attempts: readonly AttemptDetails[], isFirstPage
       response: response === null ? undefined : quotationOf(response, maxBytes),
     };
   });
+}
+
+/** A text that another program wrote, such as a response. Pages show it in a <pre> element. */
+interface Quotation {
+  text: string;
+  /** Whether the original text is longer than the quotation. */
+  isCut: boolean;
+}
+
+/**
+ * Shortens a text from another program, so that it takes at most `maxBytes` bytes in the page. Also escapes its control
+ * characters.
+ */
+function quotationOf(text: string, maxBytes: number): Quotation {
+  const visible = visibleText(text);
+  let bytes = 0;
+  let end = 0;
+  for (const character of visible) {
+    bytes += Buffer.byteLength(escapeHtml(character));
+    if (bytes > maxBytes) return { text: visible.slice(0, end), isCut: true };
+    end += character.length;
+  }
+  return { text: visible, isCut: false };
 }

@@ -1,7 +1,6 @@
 import { sql } from 'kysely';
 import type { Database } from '../../database/database.ts';
 import { type Arguments, query } from '../../database/query.ts';
-import type { Tables } from '../../database/tables.ts';
 import { hasReplacementAddress } from '../identities/own-address.ts';
 import {
   type Batch,
@@ -14,84 +13,73 @@ import {
 } from './batches.ts';
 import { removeAccountJobs } from './jobs.ts';
 
-const removalOfAll = (table: keyof Tables) => batchedRemoval<typeof table, Batch>(`remove_${table}_of_account`, table);
-
 /**
- * The statements that remove the rows of an account. Dependent rows are removed first, for example the votes before the
- * ideas, so that no cascading delete takes long. Statuses and tags are removed with their boards.
+ * The statements that remove the rows of an account: the name of a table stands for all its rows. Dependent rows are
+ * removed first, for example the votes before the ideas, so that no cascading delete takes long. Statuses and tags are
+ * removed with their boards.
  */
-const removals = [
-  ...(['notifications', 'webhook_attempts', 'webhook_deliveries', 'event_positions', 'events'] as const).map(
-    removalOfAll,
-  ),
-  ...(['vote_networks', 'votes', 'mentions', 'comments', 'followers', 'idea_tags', 'merges'] as const).map(
-    removalOfAll,
-  ),
-  // Merged ideas are removed before the target of their merge. Removing a target first would delete all its merged
-  // ideas in one long cascade.
-  batchedRemoval('remove_ideas_of_account', 'ideas', (i, $: Arguments<Batch>) =>
-    i.not(
-      i.exists(
-        i
-          .selectFrom('ideas as s')
-          .select('s.id')
-          .where('s.account_id', '=', $.accountId)
-          .whereRef('s.merged_into_id', '=', 'ideas.id'),
+const removals = (
+  [
+    'notifications',
+    'webhook_attempts',
+    'webhook_deliveries',
+    'event_positions',
+    'events',
+    'vote_networks',
+    'votes',
+    'mentions',
+    'comments',
+    'followers',
+    'idea_tags',
+    'merges',
+    // Merged ideas are removed before the target of their merge. Removing a target first would delete all its merged
+    // ideas in one long cascade.
+    batchedRemoval('remove_ideas_of_account', 'ideas', (i, $: Arguments<Batch>) => {
+      const merged = i.selectFrom('ideas as s').select('s.id').where('s.account_id', '=', $.accountId);
+      return i.not(i.exists(merged.whereRef('s.merged_into_id', '=', 'ideas.id')));
+    }),
+    'external_ids',
+    'idempotency_keys',
+    // OAuth records have no foreign key to their token, so no cascade removes them. No new records appear, because the
+    // tokens are revoked.
+    batchedRemoval('remove_oauth_records_of_account', 'oauth_records', (r, $: Arguments<Batch>) =>
+      isOfTokens(r.selectFrom('api_tokens').select('id').where('account_id', '=', $.accountId)),
+    ),
+    batchedRemoval(
+      'remove_rate_limits_of_account',
+      'rate_limits',
+      (_, $: Arguments<Batch>) => sql<boolean>`key = any (array(
+        select bucket || ':' || t.id
+        from api_tokens t, unnest(array['apitoken:read', 'apitoken:write']) bucket
+        where t.account_id = ${$.accountId}
+      ))`,
+    ),
+    // The condition names the account, because the primary keys of these tables do not contain the account. No new
+    // sign-in links appear, because the account is being erased. The sessions and challenges are those of people who
+    // signed in through an identity provider of the account, or through the application that embeds its boards.
+    ...(['sign_in_links', 'sessions', 'sign_in_challenges'] as const).map(table =>
+      batchedRemoval<typeof table, Batch>(`remove_${table}_of_account`, table, (row, $: Arguments<Batch>) =>
+        row('account_id', '=', $.accountId),
       ),
     ),
-  ),
-  ...(['external_ids', 'idempotency_keys'] as const).map(removalOfAll),
-  // OAuth records have no foreign key to their token, so no cascade removes them. No new records appear, because the
-  // tokens are revoked.
-  batchedRemoval('remove_oauth_records_of_account', 'oauth_records', (r, $: Arguments<Batch>) =>
-    isOfTokens(r.selectFrom('api_tokens').select('id').where('account_id', '=', $.accountId)),
-  ),
-  batchedRemoval(
-    'remove_rate_limits_of_account',
-    'rate_limits',
-    (_, $: Arguments<Batch>) => sql<boolean>`key = any (array(
-      select bucket || ':' || t.id
-      from api_tokens t, unnest(array['apitoken:read', 'apitoken:write']) bucket
-      where t.account_id = ${$.accountId}
-    ))`,
-  ),
-  // The condition names the account, because the primary key of sign-in links does not contain the account. No new
-  // links appear, because the account is being erased.
-  batchedRemoval('remove_sign_in_links_of_account', 'sign_in_links', (l, $: Arguments<Batch>) =>
-    l('account_id', '=', $.accountId),
-  ),
-  // Removes the sessions of people who signed in through an identity provider of the account, or through the
-  // application that embeds its boards. The condition names the account, because the primary keys of these tables do
-  // not contain the account.
-  ...(['sessions', 'sign_in_challenges'] as const).map(table =>
-    batchedRemoval<typeof table, Batch>(`remove_${table}_of_account`, table, (s, $: Arguments<Batch>) =>
-      s('account_id', '=', $.accountId),
-    ),
-  ),
-  ...(['identities', 'identity_providers'] as const).map(removalOfAll),
-  ...(
-    [
-      'event_waits',
-      'token_usage',
-      'api_token_boards',
-      'api_tokens',
-      'voters',
-      'memberships',
-      'invitations',
-      'user_blocks',
-    ] as const
-  ).map(removalOfAll),
-  ...(
-    [
-      'webhook_endpoints',
-      'chat_channels',
-      'embedding_secrets',
-      'used_embedding_tokens',
-      'vote_followings',
-      'boards',
-    ] as const
-  ).map(removalOfAll),
-];
+    'identities',
+    'identity_providers',
+    'event_waits',
+    'token_usage',
+    'api_token_boards',
+    'api_tokens',
+    'voters',
+    'memberships',
+    'invitations',
+    'user_blocks',
+    'webhook_endpoints',
+    'chat_channels',
+    'embedding_secrets',
+    'used_embedding_tokens',
+    'vote_followings',
+    'boards',
+  ] as const
+).map(one => (typeof one === 'string' ? batchedRemoval<typeof one, Batch>(`remove_${one}_of_account`, one) : one));
 
 const lockAccount = query('lock_account_for_erasure', (db, $: Arguments<{ accountId: number; dueBefore: Date }>) =>
   db

@@ -172,7 +172,7 @@ const markDeleted = query('mark_idea_deleted', (db, $: Arguments<OneIdea & { now
 /**
  * Deletes a published idea. Its author may do this for some minutes, if nobody else has voted or commented. A moderator
  * may do it at any time. An idea with merged ideas cannot be deleted, because the votes of the merged ideas count for
- * this idea. The row stays without its texts until its events have expired (see clearDeletedIdeas). So webhooks still
+ * this idea. The row stays without its texts until its events have expired (see clearOld). So webhooks still
  * get the events, and an erasure of the author still finds them. Nobody can read the deleted idea.
  */
 export async function deleteIdea(op: WriteOperation, ideaId: number, reason?: string): Promise<void> {

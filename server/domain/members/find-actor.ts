@@ -4,12 +4,7 @@ import { type Arguments, query, type RowOf } from '../../database/query.ts';
 import type { Tables } from '../../database/tables.ts';
 import { DomainError } from '../domain-error.ts';
 import { type Actor, noVoter } from '../operation.ts';
-import { isBlocked } from './authority.ts';
-
-export interface PersonInAccount {
-  accountId: number;
-  userId: number;
-}
+import { isBlocked, type UserInAccount } from './authority.ts';
 
 /**
  * Selects the boards of an account for one of its members who is not blocked. Also selects the id of the voter row that
@@ -26,7 +21,7 @@ export function boardsOfMember(db: Kysely<Tables>, accountId: Expression<number>
     .where(m => m.not(isBlocked(accountId, userId)));
 }
 
-const selectByIdea = query('select_member_by_idea', (db, $: Arguments<PersonInAccount & { ideaId: number }>) =>
+const selectByIdea = query('select_member_by_idea', (db, $: Arguments<UserInAccount & { ideaId: number }>) =>
   boardsOfMember(db, $.accountId, $.userId).where('b.id', '=', b =>
     b
       .selectFrom('ideas as i')
@@ -35,7 +30,7 @@ const selectByIdea = query('select_member_by_idea', (db, $: Arguments<PersonInAc
   ),
 );
 
-const selectBySlug = query('select_member_by_slug', (db, $: Arguments<PersonInAccount & { slug: string }>) =>
+const selectBySlug = query('select_member_by_slug', (db, $: Arguments<UserInAccount & { slug: string }>) =>
   boardsOfMember(db, $.accountId, $.userId).where('b.slug', '=', $.slug),
 );
 
@@ -47,7 +42,7 @@ type BoardOrIdea = { slug: string } | { ideaId: number };
  */
 export async function findMember(
   db: Queryable,
-  { accountId, userId }: PersonInAccount,
+  { accountId, userId }: UserInAccount,
   board: BoardOrIdea,
 ): Promise<Actor | undefined> {
   const [row]: RowOf<typeof selectBySlug>[] =
@@ -59,7 +54,7 @@ export async function findMember(
 
 /** Builds the actor for a member from a row of boardsOfMember. */
 export function memberActor(
-  { accountId, userId }: PersonInAccount,
+  { accountId, userId }: UserInAccount,
   { board_id: boardId, voter_id: voterId, is_moderator: isModerator }: RowOf<typeof selectBySlug>,
 ): Actor {
   return { accountId, boardId, userId, tokenId: null, voterId: voterId ?? noVoter, isModerator };
@@ -69,7 +64,7 @@ export function memberActor(
  * Finds the actor for a moderator of a board. Throws not_found unless the person is an owner, admin or moderator of the
  * account and is not blocked there.
  */
-export async function findModerator(db: Queryable, person: PersonInAccount, board: BoardOrIdea): Promise<Actor> {
+export async function findModerator(db: Queryable, person: UserInAccount, board: BoardOrIdea): Promise<Actor> {
   const actor = await findMember(db, person, board);
   if (!actor?.isModerator) throw new DomainError('not_found');
   return actor;

@@ -1,5 +1,5 @@
-import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
 import type { Config } from '../../config.ts';
+import { buildSigner } from '../signer.ts';
 
 export interface Subscription {
   userId: number;
@@ -19,23 +19,14 @@ export interface UnsubscribeTokens {
   read(token: string): Subscription | undefined;
 }
 
-const macBytes = 32;
-/** The format of a token: `<user>.<idea, all or mentions>.<HMAC-SHA-256 in base64url>`. */
-const tokenForm = /^([1-9][0-9]{0,15})\.([1-9][0-9]{0,15}|all|mentions)\.([A-Za-z0-9_-]{43})$/;
-
+/** The format of a token: `<user>.<idea, all or mentions>.<signature>`. */
 export function buildUnsubscribeTokens(appKey: Uint8Array): UnsubscribeTokens {
-  const key = Buffer.from(hkdfSync('sha256', appKey, '', 'idea-board unsubscribe 1', 32));
-  const macOf = (subject: string) => createHmac('sha256', key).update(subject).digest();
+  const signer = buildSigner(appKey, 'unsubscribe');
   return {
-    make({ userId, ideaId }) {
-      const subject = `${userId}.${ideaId}`;
-      return `${subject}.${macOf(subject).toString('base64url')}`;
-    },
+    make: ({ userId, ideaId }) => signer.sign(`${userId}.${ideaId}`),
     read(token) {
-      const [, userId = '', ideaId = '', mac = ''] = tokenForm.exec(token) ?? [];
-      const given = Buffer.from(mac, 'base64url');
-      const isOurs = given.length === macBytes && timingSafeEqual(given, macOf(`${userId}.${ideaId}`));
-      if (!isOurs) return undefined;
+      const [userId, ideaId] = signer.read(token)?.split('.', 2) ?? [];
+      if (userId === undefined) return undefined;
       return { userId: Number(userId), ideaId: ideaId === 'all' || ideaId === 'mentions' ? ideaId : Number(ideaId) };
     },
   };

@@ -1,5 +1,5 @@
-import { createHmac, hkdfSync } from 'node:crypto';
 import { buildSecretBox } from '../secret-box.ts';
+import { buildSigner } from '../signer.ts';
 
 /**
  * Encrypts and decrypts the secrets of authenticator apps, and hashes recovery codes. The keys come from the
@@ -27,22 +27,12 @@ const offerPurposeOf = (userId: number) => `offered second factor of user ${user
 
 export function buildSecondFactorKeys(appKey: Uint8Array): SecondFactorKeys {
   const box = buildSecretBox(appKey);
-  const codeKey = Buffer.from(hkdfSync('sha256', appKey, '', 'idea-board recovery code 1', 32));
+  const signer = buildSigner(appKey, 'recovery code');
   return {
     seal: (userId, secret) => box.seal(secret, purposeOf(userId)),
     open: (userId, sealed) => box.open(sealed, purposeOf(userId)),
-    hashOf: (userId, recoveryCode) => createHmac('sha256', codeKey).update(`${userId} ${recoveryCode}`).digest(),
-    sealOffer: (userId, secret, expiresAt) =>
-      box.seal(`${expiresAt.getTime()} ${secret}`, offerPurposeOf(userId)).toString('base64url'),
-    openOffer(userId, offer, now) {
-      let opened: string;
-      try {
-        opened = box.open(Buffer.from(offer, 'base64url'), offerPurposeOf(userId));
-      } catch {
-        return undefined;
-      }
-      const [expiresAt = '', secret] = opened.split(' ', 2);
-      return Number(expiresAt) > now.getTime() ? secret : undefined;
-    },
+    hashOf: (userId, recoveryCode) => signer.macOf(`${userId} ${recoveryCode}`),
+    sealOffer: (userId, secret, expiresAt) => box.sealUntil(secret, offerPurposeOf(userId), expiresAt),
+    openOffer: (userId, offer, now) => box.openUntil(offer, offerPurposeOf(userId), now),
   };
 }

@@ -1,7 +1,7 @@
 import type { Queryable } from '../../database/database.ts';
 import { type Arguments, query } from '../../database/query.ts';
 import type { ProvenUser } from './proven-user.ts';
-import { makeBoundSecret, makeSecret } from './secret-text.ts';
+import { makeSecret } from './secret-text.ts';
 
 /** A person has this number of minutes to enter the code after the password or a mailed link. */
 const challengeMinutes = 10;
@@ -36,7 +36,7 @@ export interface Challenge {
 
 /** Makes a sign-in wait for a code. `set_at` is null if the sign-in has used no password. */
 export async function makeChallenge(db: Queryable, { id, set_at, boundTo }: ProvenUser, now: Date): Promise<Challenge> {
-  const { text: token, hash: tokenHash } = boundTo ? makeBoundSecret() : makeSecret();
+  const { text: token, hash: tokenHash } = makeSecret();
   const expiresAt = new Date(now.getTime() + challengeMinutes * 60_000);
   const [accountId, identityId] = [boundTo?.accountId ?? null, boundTo?.identityId ?? null];
   await db.query(insertChallenge, { tokenHash, userId: id, setAt: set_at, accountId, identityId, now, expiresAt });

@@ -6,20 +6,10 @@ export interface Secret {
   hash: Buffer;
 }
 
-const secretForm = /^(?:bound\.)?[A-Za-z0-9_-]{43}$/;
+const secretForm = /^[A-Za-z0-9_-]{43}$/;
 
 export function makeSecret(): Secret {
   const text = randomBytes(32).toString('base64url');
-  return { text, hash: hashOf(text) };
-}
-
-/**
- * Makes the secret of a session that reaches only one account, or of a sign-in that leads to such a session. The secret
- * has a prefix, so that servers of the previous version refuse it. These servers would let the session reach all
- * accounts of the user.
- */
-export function makeBoundSecret(): Secret {
-  const text = `bound.${makeSecret().text}`;
   return { text, hash: hashOf(text) };
 }
 

@@ -6,7 +6,7 @@ import type { Tables } from '../../database/tables.ts';
 import { isBlocked } from '../members/authority.ts';
 import { endChallenges } from './challenge.ts';
 import type { BoundTo, ProvenUser } from './proven-user.ts';
-import { makeBoundSecret, makeSecret } from './secret-text.ts';
+import { makeSecret } from './secret-text.ts';
 
 type OfUser = ExpressionBuilder<Tables & { u: Tables['users'] }, 'u'>;
 
@@ -114,7 +114,7 @@ export async function openSession(
   { userId, boundTo, hasSecondFactor }: { userId: number; boundTo: BoundTo | undefined; hasSecondFactor: boolean },
   { now, expiresAt, previous, embeddingSecretId = null }: SessionTerms,
 ): Promise<string> {
-  const { text, hash: tokenHash } = boundTo ? makeBoundSecret() : makeSecret();
+  const { text, hash: tokenHash } = makeSecret();
   const [accountId, identityId] = [boundTo?.accountId ?? null, boundTo?.identityId ?? null];
   const session = { userId, tokenHash, now, expiresAt, accountId, identityId, embeddingSecretId, hasSecondFactor };
   await db.query(insertSession, session);

@@ -1,4 +1,4 @@
-import { createHash, createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import type { Config } from '../../config.ts';
 import { addJob } from '../../database/add-job.ts';
 import { type Arguments, query } from '../../database/query.ts';
@@ -6,6 +6,7 @@ import { t } from '../../text/catalogue.ts';
 import { currentLanguage } from '../../text/language.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
 import { checkEmail } from '../fields.ts';
+import { buildSigner } from '../signer.ts';
 import { updateUser } from './edit-user.ts';
 import { lockUser } from './find-user.ts';
 
@@ -24,36 +25,28 @@ export interface AddressChange {
 }
 
 /**
- * The tokens in the links that confirm an e-mail address. A token contains the change and a MAC. The database does not
- * store the token.
+ * The tokens in the links that confirm an e-mail address. A token contains the change and a signature. The database
+ * does not store the token.
  */
 export interface AddressTokens {
   make(change: AddressChange, expiresAt: Date): string;
   read(token: string, now: Date): AddressChange | undefined;
 }
 
-const macBytes = 32;
 /**
- * The format of a token: `<field>.<user>.<expiry in seconds>.<basis>.<address>.<HMAC-SHA-256>`. The last three parts
- * are in base64url.
+ * The format of a token: `<field>.<user>.<expiry in seconds>.<basis>.<address>.<signature>`. The last three parts are in
+ * base64url.
  */
-const tokenForm =
-  /^((email|notification_email)\.([1-9][0-9]{0,15})\.([1-9][0-9]{0,11})\.([A-Za-z0-9_-]{22})\.([A-Za-z0-9_-]{1,2000}))\.([A-Za-z0-9_-]{43})$/;
-
 export function buildAddressTokens(appKey: Uint8Array): AddressTokens {
-  const key = Buffer.from(hkdfSync('sha256', appKey, '', 'idea-board address 1', 32));
-  const macOf = (subject: string) => createHmac('sha256', key).update(subject).digest();
+  const signer = buildSigner(appKey, 'address');
   return {
     make({ field, userId, basis, address }, expiresAt) {
       const end = Math.floor(expiresAt.getTime() / 1000);
-      const subject = `${field}.${userId}.${end}.${basis}.${Buffer.from(address).toString('base64url')}`;
-      return `${subject}.${macOf(subject).toString('base64url')}`;
+      return signer.sign(`${field}.${userId}.${end}.${basis}.${Buffer.from(address).toString('base64url')}`);
     },
     read(token, now) {
-      const [, subject = '', field, userId, end, basis = '', address = '', mac = ''] = tokenForm.exec(token) ?? [];
-      const given = Buffer.from(mac, 'base64url');
-      if (given.length !== macBytes || !timingSafeEqual(given, macOf(subject))) return undefined;
-      if (Number(end) * 1000 <= now.getTime()) return undefined;
+      const [field, userId, end, basis = '', address = ''] = signer.read(token)?.split('.') ?? [];
+      if (field === undefined || Number(end) * 1000 <= now.getTime()) return undefined;
       return {
         field: field as AddressField,
         userId: Number(userId),

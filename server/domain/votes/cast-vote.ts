@@ -3,7 +3,7 @@ import type { VoteValue } from '../../../contract/idea.ts';
 import { type Arguments, query } from '../../database/query.ts';
 import { bigint, integer, nullable, smallint, sql, text, time } from '../../database/sql.ts';
 import { DomainError } from '../domain-error.ts';
-import type { PersonInAccount } from '../members/find-actor.ts';
+import type { UserInAccount } from '../members/authority.ts';
 import { noVoter, type Operation } from '../operation.ts';
 import { keepNetwork } from './vote-networks.ts';
 
@@ -56,7 +56,7 @@ export async function castVote(op: Operation, ideaId: number, value: VoteValue):
 }
 
 /** Selects the voter row that a person's votes belong to. Creates this row if the person votes for the first time. */
-const upsertVoter = query('upsert_voter', (db, $: Arguments<PersonInAccount>) =>
+const upsertVoter = query('upsert_voter', (db, $: Arguments<UserInAccount>) =>
   db
     .insertInto('voters')
     .values({ account_id: $.accountId, user_id: $.userId })

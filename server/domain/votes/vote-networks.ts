@@ -1,7 +1,7 @@
-import { createHmac, hkdfSync } from 'node:crypto';
 import type { VoteValue } from '../../../contract/idea.ts';
 import { type Arguments, query, type RowOf } from '../../database/query.ts';
 import type { Operation, ReadOperation } from '../operation.ts';
+import { buildSigner } from '../signer.ts';
 
 /*
  * The server cannot prevent one person from voting with two e-mail addresses. But moderators see which votes on an idea
@@ -10,8 +10,7 @@ import type { Operation, ReadOperation } from '../operation.ts';
 
 /** Returns the hash of a network, such as an IP address. */
 export function hashNetwork(appKey: Uint8Array, network: string): Buffer {
-  const key = Buffer.from(hkdfSync('sha256', appKey, '', 'idea-board vote network 1', 32));
-  return createHmac('sha256', key).update(network).digest().subarray(0, 16);
+  return buildSigner(appKey, 'vote network').macOf(network).subarray(0, 16);
 }
 
 /** The server stores the network of a vote for this number of days. */

@@ -13,8 +13,14 @@ import { listTroubledWebhooks, troubles } from '../../domain/webhooks/list-troub
 import { hasAgentApi } from '../../pages/shell/session.ts';
 import { showCount, showErasure, shownAddress, shownName, showTime } from '../../pages/shell/show.ts';
 import { type TextKey, t, textKeysIn } from '../../text/catalogue.ts';
-import { type AskForPassword, changeRoute, type OperatorRoute, type OperatorVisit, operate } from '../shell/change.ts';
-import { searchOf } from '../shell/search.ts';
+import {
+  type AskForPassword,
+  changeRoute,
+  type OperatorRoute,
+  type OperatorVisit,
+  operate,
+  searchOf,
+} from '../shell/change.ts';
 import { presentWebhook } from '../webhooks/present-webhook.ts';
 
 const accountsPerPage = 25;

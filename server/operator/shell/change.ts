@@ -62,3 +62,11 @@ export function changeRoute(askForPassword: AskForPassword, { path, ask, run }: 
     },
   };
 }
+
+/** The maximum length of a search text: enough for every e-mail address. */
+const maxSearchLength = 254;
+
+/** Returns the search text in the query. Undefined if there is none. */
+export function searchOf(visit: OperatorVisit): string | undefined {
+  return visit.parameter('q').trim().slice(0, maxSearchLength) || undefined;
+}

@@ -6,8 +6,14 @@ import { listUserPage, readUserSummary, type UserSummary } from '../../domain/us
 import { showErasure, showList, shownAddress, shownName, showTime } from '../../pages/shell/show.ts';
 import { t, textKeysIn } from '../../text/catalogue.ts';
 import { shortLine } from '../../text/plain-text.ts';
-import { type AskForPassword, changeRoute, type OperatorRoute, type OperatorVisit, operate } from '../shell/change.ts';
-import { searchOf } from '../shell/search.ts';
+import {
+  type AskForPassword,
+  changeRoute,
+  type OperatorRoute,
+  type OperatorVisit,
+  operate,
+  searchOf,
+} from '../shell/change.ts';
 
 const usersPerPage = 25;
 

@@ -1,7 +1,8 @@
-import { createHmac, createSecretKey, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto';
+import { randomBytes, timingSafeEqual } from 'node:crypto';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { ServerDependencies } from '../../dependencies.ts';
 import { type Administration, AdministrationError } from '../../domain/administration.ts';
+import { buildSigner } from '../../domain/signer.ts';
 import { useOnce } from '../../http/rate-limit.ts';
 import { t } from '../../text/catalogue.ts';
 import { oneLine } from '../../text/plain-text.ts';
@@ -100,10 +101,9 @@ export async function requireFirst(admin: Administration, body: unknown): Promis
  * page of this server. A form of a signed-in user must also contain the session's form_token.
  */
 export function guardForms(app: FastifyInstance, { audit, config, appKey }: ServerDependencies) {
-  const key = createSecretKey(Buffer.from(hkdfSync('sha256', appKey, '', 'idea-board form 1', 32)));
+  const { macOf } = buildSigner(appKey, 'form');
   const ownOrigin = new URL(config.BASE_URL).origin;
   const isFromHere = config.isBaseUrlSet ? isFromOrigin(ownOrigin) : isFromSameHostOr(ownOrigin);
-  const macOf = (tokenHash: Buffer) => createHmac('sha256', key).update(tokenHash).digest();
 
   app.decorate('formTokenOf', (tokenHash: Buffer) => mask(macOf(tokenHash)).toString('base64url'));
 

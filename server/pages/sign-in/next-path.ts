@@ -19,7 +19,7 @@ export function safeNextPath(text: string): string {
   const url = text.length > maxLength ? null : URL.parse(text, base);
   if (!url || url.origin !== base || url.username !== '' || url.password !== '') return home;
   const isPage = areas.some(area => url.pathname === area || url.pathname.startsWith(`${area}/`));
-  return isPage && !url.pathname.startsWith('/admin/sign-in') ? `${url.pathname}${url.search}` : home;
+  return isPage ? `${url.pathname}${url.search}` : home;
 }
 
 /** Returns the slug of the board in a path below /b, or undefined for another path. */

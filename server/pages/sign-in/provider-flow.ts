@@ -32,21 +32,15 @@ export function buildProviderFlows({ config, appKey, clock }: Pick<ServerDepende
   const box = buildSecretBox(appKey);
   const cookie = cookieName(config, 'provider');
 
-  function opened(text: string): ProviderFlow | undefined {
-    try {
-      return JSON.parse(box.open(Buffer.from(text, 'base64url'), purpose));
-    } catch {
-      return undefined;
-    }
-  }
-
   return {
     begin(reply: FastifyReply, { account_id: accountId, key }: SignInProvider, next: string): ProviderFlow {
       const end = clock.now().getTime() + flowMinutes * 60_000;
       const secrets = { state: makeSecret(), nonce: makeSecret(), verifier: makeSecret() };
       const flow = { accountId, key, next, end, ...secrets };
-      const value = box.seal(JSON.stringify(flow), purpose).toString('base64url');
-      reply.setCookie(cookie, value, { ...cookieOptions(config), maxAge: flowMinutes * 60 });
+      reply.setCookie(cookie, box.sealUntil(flow, purpose, new Date(end)), {
+        ...cookieOptions(config),
+        maxAge: flowMinutes * 60,
+      });
       return flow;
     },
 
@@ -59,9 +53,9 @@ export function buildProviderFlows({ config, appKey, clock }: Pick<ServerDepende
       reply: FastifyReply,
       { accountId, state }: { accountId: number; state: string },
     ): ProviderFlow | undefined {
-      const flow = opened(cookies[cookie] ?? '');
+      const flow = box.openUntil<ProviderFlow>(cookies[cookie] ?? '', purpose, clock.now());
       reply.clearCookie(cookie, cookieOptions(config));
-      if (!flow || flow.end <= clock.now().getTime() || flow.accountId !== accountId) return undefined;
+      if (flow?.accountId !== accountId) return undefined;
       const [expected, given] = [Buffer.from(flow.state), Buffer.from(state)];
       return expected.length === given.length && timingSafeEqual(expected, given) ? flow : undefined;
     },

@@ -1,5 +1,5 @@
-import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
 import type { ServerDependencies } from '../../dependencies.ts';
+import { buildSigner } from '../../domain/signer.ts';
 import { fieldOf } from '../shell/form.ts';
 
 /**
@@ -10,25 +10,18 @@ const minMs = 2_000;
 
 /**
  * Recognizes forms that programs send. Such a form arrives too soon after its page, or has a value in a field that
- * people do not see. The page has the time of its creation in a hidden field, with a MAC, so that a program must load
+ * people do not see. The page has the time of its creation in a hidden field, with a signature, so that a program must load
  * the page.
  */
 export function buildRobotCheck({ appKey, clock }: Pick<ServerDependencies, 'appKey' | 'clock'>) {
-  const key = Buffer.from(hkdfSync('sha256', appKey, '', 'idea-board form time 1', 32));
-  const macOf = (time: string) => createHmac('sha256', key).update(time).digest();
+  const signer = buildSigner(appKey, 'form time');
 
   return {
     /** Returns the value of the hidden field `opened`, which contains the time when the page was created. */
-    stamp(): string {
-      const time = String(clock.now().getTime());
-      return `${time}.${macOf(time).toString('base64url')}`;
-    },
+    stamp: (): string => signer.sign(String(clock.now().getTime())),
     isRobot(body: unknown): boolean {
-      const [time = '', mac = ''] = fieldOf(body, 'opened').split('.', 2);
-      const given = Buffer.from(mac, 'base64url');
-      const expected = macOf(time);
-      const isOurs = given.length === expected.length && timingSafeEqual(given, expected);
-      return !isOurs || clock.now().getTime() - Number(time) < minMs || fieldOf(body, 'topic') !== '';
+      const time = signer.read(fieldOf(body, 'opened'));
+      return time === undefined || clock.now().getTime() - Number(time) < minMs || fieldOf(body, 'topic') !== '';
     },
   };
 }

@@ -40,14 +40,6 @@ export function serveSessions(app: FastifyInstance, server: ServerDependencies) 
   const forOwnSessions = [{ path: '/admin/sign-out-everywhere', run: signOutEverywhere }];
   serveRoutes(app, server, accountAround, forOwnSessions, [requireSession, requireOwnSession]);
 
-  // The path of the sign-in page in earlier versions. The redirect with status 308 also forwards submitted forms.
-  app.route({
-    method: ['GET', 'POST'],
-    url: '/admin/sign-in',
-    config: { isForVisitors: true },
-    handler: async ({ url }, reply) => reply.redirect(url.replace('/admin/sign-in', '/sign-in'), 308),
-  });
-
   async function startSession(visit: Visit<undefined>) {
     const { request, reply } = visit;
     const email = visit.field('email');

@@ -1,6 +1,7 @@
-import { createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ServerDependencies } from '../../dependencies.ts';
+import { buildSigner } from '../../domain/signer.ts';
 import { canonicalAddress } from '../../domain/users/canonical-address.ts';
 import { networkOf } from '../../http/rate-limit.ts';
 import { cookieName, cookieOptions } from '../shell/session.ts';
@@ -20,8 +21,8 @@ const day = 24 * hour;
 export function buildThrottle(server: ServerDependencies) {
   const { config, appKey } = server;
   const knownBrowsers = buildKnownBrowsers({ config, appKey });
-  const key = Buffer.from(hkdfSync('sha256', appKey, '', 'idea-board throttle 1', 32));
-  const identityOfText = (text: string) => createHmac('sha256', key).update(text).digest('base64url').slice(0, 22);
+  const signer = buildSigner(appKey, 'throttle');
+  const identityOfText = (text: string) => signer.macOf(text).toString('base64url').slice(0, 22);
   const identityOf = (email: string) => identityOfText(canonicalAddress(email));
 
   const chargeAll = (request: FastifyRequest, reply: FastifyReply, what: TooMany, limits: Limit[]) =>
@@ -108,22 +109,15 @@ const keptSeconds = 90 * day;
  * as many attempts as any other browser.
  */
 export function buildKnownBrowsers({ config, appKey }: Pick<ServerDependencies, 'config' | 'appKey'>) {
-  const key = Buffer.from(hkdfSync('sha256', appKey, '', 'idea-board known browser 1', 32));
+  const signer = buildSigner(appKey, 'known browser');
   const cookie = cookieName(config, 'browser');
-  const macOf = (id: string, email: string) =>
-    createHmac('sha256', key)
-      .update(`${id} ${canonicalAddress(email)}`)
-      .digest();
 
   /**
    * Returns the id under which this browser's attempts are counted. Returns undefined if the browser has no cookie of
    * an earlier sign-in with this e-mail address.
    */
   function find({ cookies }: FastifyRequest, email: string): string | undefined {
-    const [, id = '', mac = ''] = /^([\w-]{22})\.([\w-]{43})$/.exec(cookies[cookie] ?? '') ?? [];
-    const given = Buffer.from(mac, 'base64url');
-    const expected = macOf(id, email);
-    return given.length === expected.length && timingSafeEqual(given, expected) ? id : undefined;
+    return signer.read(cookies[cookie] ?? '', canonicalAddress(email));
   }
 
   return {
@@ -134,8 +128,10 @@ export function buildKnownBrowsers({ config, appKey }: Pick<ServerDependencies, 
      */
     remember(request: FastifyRequest, reply: FastifyReply, email: string) {
       const id = find(request, email) ?? randomBytes(16).toString('base64url');
-      const value = `${id}.${macOf(id, email).toString('base64url')}`;
-      reply.setCookie(cookie, value, { ...cookieOptions(config), maxAge: keptSeconds });
+      reply.setCookie(cookie, signer.sign(id, canonicalAddress(email)), {
+        ...cookieOptions(config),
+        maxAge: keptSeconds,
+      });
     },
   };
 }
