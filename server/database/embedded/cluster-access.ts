@@ -58,7 +58,9 @@ export async function secureCluster(
   binaries: PostgresBinaries,
   password: string,
 ): Promise<boolean> {
-  if ((await runAlone(cluster, binaries, arrangeRoles(password))) === 'in_use') return false;
+  const runSql = (database: string, sql: string) => runAlone(cluster, binaries, database, sql);
+  if ((await runSql('postgres', arrangeRoles(password))) === 'in_use') return false;
+  if ((await runSql(applicationName, transferDatabase)) === 'in_use') return false;
   const file = join(cluster.directory, 'pg_hba.conf');
   const draft = `${file}.idea-board`;
   await writeFile(draft, describeAccess(password), { mode: 0o600 });
@@ -80,10 +82,22 @@ host all all all scram-sha-256
 `;
 }
 
-/** The superuser has no password, so that nobody can connect with it. */
+/**
+ * Old versions of Idea-Board trusted every client and used initdb's superuser as the application's role. PostgreSQL
+ * cannot demote that role. So this SQL renames the role, and creates a new role with the old name. The superuser has no
+ * password, so that nobody can connect with it.
+ */
 function arrangeRoles(password: string): string {
   return `do $$
 begin
+  if (select rolname from pg_roles where oid = 10) = '${applicationName}' then
+    -- PostgreSQL refuses to rename the role of the session.
+    create role idea_board_renamer superuser;
+    set session authorization idea_board_renamer;
+    alter role ${applicationName} rename to ${superuserName};
+    set session authorization ${superuserName};
+    drop role idea_board_renamer;
+  end if;
   alter role ${superuserName} password null;
   if not exists (select from pg_roles where rolname = '${applicationName}') then
     create role ${applicationName};
@@ -96,12 +110,53 @@ end $$;
 }
 
 /**
+ * Transfers the database and its objects from the superuser to the application's role. Extensions keep their owner,
+ * because PostgreSQL cannot change the owner of an extension. Objects with ids below 16384 come from initdb and also
+ * keep their owner.
+ */
+const transferDatabase = `do $$
+declare
+  object record;
+begin
+  alter database ${applicationName} owner to ${applicationName};
+  for object in
+    select replace(named.type, 'statistics object', 'statistics') as type, named.identity
+    from (
+      select 'pg_namespace'::regclass as classid, oid from pg_namespace where nspowner = 10 and nspname !~ '^pg_'
+      union all select 'pg_class'::regclass, oid from pg_class
+        where relowner = 10 and relkind in ('r', 'p', 'v', 'm', 'f', 'S') and relpersistence <> 't'
+      union all select 'pg_proc'::regclass, oid from pg_proc where proowner = 10
+      union all select 'pg_type'::regclass, oid from pg_type where typowner = 10
+        and (typrelid = 0 or (select relkind from pg_class where pg_class.oid = typrelid) = 'c')
+      union all select 'pg_collation'::regclass, oid from pg_collation where collowner = 10
+      union all select 'pg_operator'::regclass, oid from pg_operator where oprowner = 10
+      union all select 'pg_ts_dict'::regclass, oid from pg_ts_dict where dictowner = 10
+      union all select 'pg_ts_config'::regclass, oid from pg_ts_config where cfgowner = 10
+      union all select 'pg_statistic_ext'::regclass, oid from pg_statistic_ext where stxowner = 10
+    ) owned, pg_identify_object(owned.classid, owned.oid, 0) named
+    where owned.oid >= 16384
+      -- Objects of extensions keep their owner. Array types and the sequences of columns get the owner of their type or
+      -- table.
+      and not exists (
+        select from pg_depend d
+        where d.classid = owned.classid and d.objid = owned.oid and d.objsubid = 0 and d.deptype in ('e', 'i', 'a')
+          and case d.deptype when 'e' then true when 'i' then named.type <> 'function' else named.type = 'sequence' end
+      )
+  loop
+    execute format('alter %s %s owner to ${applicationName}', object.type, object.identity);
+  end loop;
+end $$;
+
+`;
+
+/**
  * Runs one statement as the superuser, in PostgreSQL's single-user mode. Meanwhile nobody can connect, and the lock on
  * the directory prevents another PostgreSQL from starting there.
  */
 async function runAlone(
   { directory, runAs }: StoppedCluster,
   { postgres }: PostgresBinaries,
+  database: string,
   sql: string,
 ): Promise<'done' | 'in_use'> {
   // Hash iterations slow down the guessing of passwords. A password of 32 random bytes does not need many iterations,
@@ -109,7 +164,7 @@ async function runAlone(
   const settings = ['exit_on_error=on', 'password_encryption=scram-sha-256', 'scram_iterations=1'];
   // With the option -j, a semicolon and an empty line end each statement.
   const args = ['--single', '-j', '-D', directory, ...settings.flatMap(setting => ['-c', setting])];
-  const running = run(postgres, [...args, 'postgres'], { ...runAs, cwd: '/', env: postgresEnvironment });
+  const running = run(postgres, [...args, database], { ...runAs, cwd: '/', env: postgresEnvironment });
   running.child.stdin?.on('error', () => {}); // Ignores the error if PostgreSQL exits before it reads `sql`.
   running.child.stdin?.end(sql);
   try {
@@ -118,6 +173,8 @@ async function runAlone(
   } catch (error) {
     const { message, stderr = '' } = error as Error & { stderr?: string };
     if (isLockConflict(stderr)) return 'in_use';
+    // The database cluster may not have the application's database yet, because the first start creates it later.
+    if (stderr.includes(`database "${applicationName}" does not exist`)) return 'done';
     // Does not show the message of this error, because the message could contain the statement with the password.
     const reason = pickReason(stderr) ?? message.split('\n')[0];
     throw new EmbeddedPostgresError(`PostgreSQL in ${directory} cannot be secured: ${reason}`);

@@ -60,11 +60,7 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   const { cluster, password } = await useDataDir(dataDir, () => prepareCluster(dataDir, binaries, isDurable));
   const launch = () => launchPostmaster(cluster, binaries, { isDurable, settings });
   const session = await useDataDir(dataDir, () => openSession(cluster, password, takeOwnership, launch));
-  const { client, postmaster, outcome: isOwner } = session as Session<boolean>;
-  if (!isOwner) {
-    await client.end();
-    throw inUse(dataDir);
-  }
+  const { client, postmaster } = await requireOwnership(session as Session<boolean>, dataDir);
   const ownership = keepOwnership(client, postmaster, password);
   const stop = async () => {
     ownership.release();
@@ -122,15 +118,20 @@ async function prepareCluster(dataDir: string, binaries: PostgresBinaries, isDur
   if (found === undefined) await makeDirectory(dataDir);
   const password = await loadPassword(dataDir, found?.runAs);
   const cluster = found ?? (await createCluster(dataDir, binaries, { isDurable, password }));
-  if (!(await isSecured(cluster.directory, password))) {
+  while (!(await isSecured(cluster.directory, password))) {
+    // Stops PostgreSQL before its access rules are set up, because a killed server may have left it running.
+    const running = await openSession(cluster, password, lockCluster);
+    if (running !== undefined) await stopPostmaster((await requireOwnership(running, dataDir)).postmaster, cluster);
     await removeLeftovers(cluster);
-    if (!(await secureCluster(cluster, binaries, password))) throw inUse(dataDir);
+    if (await secureCluster(cluster, binaries, password)) break;
   }
   return { cluster, password };
 }
 
-function inUse(dataDir: string) {
-  return new EmbeddedPostgresError(`another Idea-Board server is using ${dataDir}`, { code: 'in_use' });
+async function requireOwnership(session: Session<boolean>, dataDir: string): Promise<Session<boolean>> {
+  if (session.outcome) return session;
+  await session.client.end();
+  throw new EmbeddedPostgresError(`another Idea-Board server is using ${dataDir}`, { code: 'in_use' });
 }
 
 interface Session<Outcome> {

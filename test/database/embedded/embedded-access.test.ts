@@ -1,14 +1,26 @@
 import { execFile, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { appendFile, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { appendFile, chown, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { Client, type DatabaseError } from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
-import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../../server/database/embedded/embedded-postgres.ts';
-import { unprivileged } from '../../../server/database/embedded/postgres-program.ts';
+import {
+  connectOrStart,
+  type EmbeddedPostgres,
+  startEmbeddedPostgres,
+} from '../../../server/database/embedded/embedded-postgres.ts';
+import { locatePostgresBinaries } from '../../../server/database/embedded/postgres-binaries.ts';
+import { type Cluster, findCluster } from '../../../server/database/embedded/postgres-cluster.ts';
+import { postgresEnvironment, unprivileged } from '../../../server/database/embedded/postgres-program.ts';
+import {
+  awaitPostmaster,
+  launchPostmaster,
+  type Postmaster,
+  stopPostmaster,
+} from '../../../server/database/embedded/postmaster.ts';
 import { migrate } from '../../../server/database/migrator.ts';
 import { makeScratchDirectory } from '../../helpers/scratch-directory.ts';
 
@@ -51,34 +63,96 @@ test('the application role of the embedded PostgreSQL is not a superuser and can
   expect(await query(postgres, findForeign)).toEqual([]);
 });
 
-test('if a server is killed while it sets a new password for the embedded PostgreSQL, the next start completes this step', async () => {
-  const first = await startIn(await makeDataDir());
-  const { dataDir } = first;
-  await query(first.postgres, 'create table kept as select 42 as answer');
-  await first.postgres.stop();
-  await rm(join(dataDir, 'postgres.password'));
-  const settings = join(dataDir, 'postgres/postgresql.conf');
-  const original = await readFile(settings);
-  // PostgreSQL waits for a second at the start of each session, so that the test can observe the step.
-  await appendFile(settings, 'post_auth_delay = 1\n');
-  const script = `import { startEmbeddedPostgres } from ${JSON.stringify(moduleUrl)};
-    await startEmbeddedPostgres({ dataDir: ${JSON.stringify(dataDir)} });`;
-  const child = spawn(process.execPath, ['--input-type=module', '--eval', script], {
-    cwd: repository,
-    detached: true,
-    stdio: ['ignore', 'ignore', 'inherit'],
-  });
-  // Waits for PostgreSQL's single-user mode, which writes a negative number into the pid file.
-  await until(async () => {
-    const text = await readFile(join(dataDir, 'postgres/postmaster.pid'), 'utf8').catch(() => '');
-    return text.startsWith('-') ? text : undefined;
-  });
-  process.kill(-(child.pid as number), 'SIGKILL');
-  await once(child, 'exit');
-  await writeFile(settings, original);
+test('if the embedded PostgreSQL of an old data directory accepts every client without a password, the next start keeps the data and requires a password', async () => {
+  const dataDir = await makeTrustingDataDir();
   const { postgres } = await startIn(dataDir);
   expect(await query(postgres, 'select answer from kept')).toEqual([{ answer: 42 }]);
   for (const user of roles) expect(await refusalOf(postgres, { user })).toMatch(/^SASL: /);
+  expect(await query(postgres, readAttributes)).toEqual([harmless]);
+  expect(await query(postgres, findForeign)).toEqual([]);
+  // Migrations and the job queue must be able to change database objects that the former superuser created.
+  expect(await migrate(postgres.url())).toEqual([]);
+  await query(postgres, `alter table ideas add column extra text; alter type mood add value 'calm'; drop view seen`);
+  await query(postgres, `select graphile_worker.add_job('nothing')`);
+  expect(await query(postgres, `select count(*)::int as jobs from graphile_worker.jobs`)).toEqual([{ jobs: 1 }]);
+
+  await postgres.stop();
+  const before = await stat(join(dataDir, 'postgres/pg_hba.conf'));
+  const again = await startIn(dataDir);
+  expect(await query(again.postgres, 'select answer from kept')).toEqual([{ answer: 42 }]);
+  expect((await stat(join(dataDir, 'postgres/pg_hba.conf'))).mtimeMs).toBe(before.mtimeMs);
+});
+
+test('if a server is killed while it adds password protection to an old data directory, the next start completes the protection', async () => {
+  const dataDir = await makeTrustingDataDir();
+  const pidFile = join(dataDir, 'postgres/postmaster.pid');
+  const settings = join(dataDir, 'postgres/postgresql.conf');
+  const original = await readFile(settings);
+  // PostgreSQL waits for a second at the start of each session. So each step takes long enough for the test to observe
+  // it.
+  await appendFile(settings, 'post_auth_delay = 1\n');
+  const script = `import { startEmbeddedPostgres } from ${JSON.stringify(moduleUrl)};
+    await startEmbeddedPostgres({ dataDir: ${JSON.stringify(dataDir)} });`;
+  let last = '';
+  /**
+   * Waits for the next step of the switch to password authentication. Each step runs PostgreSQL in single-user mode,
+   * and PostgreSQL then writes a negative number into the pid file.
+   */
+  const awaitStep = async () => {
+    last = await until(async () => {
+      const [pid = ''] = (await readFile(pidFile, 'utf8').catch(() => '')).split('\n');
+      return pid.startsWith('-') && pid !== last ? pid : undefined;
+    });
+  };
+  for (const steps of [1, 2]) {
+    const child = spawn(process.execPath, ['--input-type=module', '--eval', script], {
+      cwd: repository,
+      detached: true,
+      stdio: ['ignore', 'ignore', 'inherit'],
+    });
+    for (let step = 0; step < steps; step++) await awaitStep();
+    process.kill(-(child.pid as number), 'SIGKILL');
+    await once(child, 'exit');
+  }
+  await writeFile(settings, original);
+  const { postgres } = await startIn(dataDir);
+  expect(await query(postgres, 'select answer from kept')).toEqual([{ answer: 42 }]);
+  expect(await query(postgres, readAttributes)).toEqual([harmless]);
+  expect(await query(postgres, findForeign)).toEqual([]);
+  for (const user of roles) expect(await refusalOf(postgres, { user })).toMatch(/^SASL: /);
+});
+
+test('if two servers start at the same time on an old data directory, one adds password protection and runs, and the other fails', async () => {
+  const dataDir = await makeTrustingDataDir();
+  const outcomes = await Promise.allSettled([startIn(dataDir), startIn(dataDir)]);
+  const started = outcomes.filter(outcome => outcome.status === 'fulfilled').map(outcome => outcome.value.postgres);
+  expect(started).toHaveLength(1);
+  expect(outcomes.find(outcome => outcome.status === 'rejected')?.reason).toMatchObject({ code: 'in_use' });
+  expect(await query(started[0] as EmbeddedPostgres, 'select answer from kept')).toEqual([{ answer: 42 }]);
+  expect(await query(started[0] as EmbeddedPostgres, readAttributes)).toEqual([harmless]);
+});
+
+test('if a killed server of an old version left its PostgreSQL running, the next server restarts PostgreSQL so that it requires passwords', async () => {
+  const dataDir = await makeTrustingDataDir();
+  const left = await launchTrusting(dataDir);
+  const { postgres } = await startIn(dataDir);
+  expect(await query(postgres, 'select answer from kept')).toEqual([{ answer: 42 }]);
+  expect(await query(postgres, readAttributes)).toEqual([harmless]);
+  expect(await refusalOf(postgres, { user: 'idea_board' })).toMatch(/^SASL: /);
+  expect(left.child?.exitCode).toBe(0);
+});
+
+test('a command line tool can use the PostgreSQL of a running old server, but no second server can start on the same data directory', async () => {
+  const dataDir = await makeTrustingDataDir();
+  const { socketDir, port } = await launchTrusting(dataDir);
+  const owner = new Client({ host: socketDir, port, user: 'idea_board', database: 'postgres' });
+  await owner.connect();
+  await owner.query('select pg_advisory_lock(1)');
+  await expect(startEmbeddedPostgres({ dataDir })).rejects.toMatchObject({ code: 'in_use' });
+  const command = await connectOrStart({ dataDir });
+  expect(command.isOwner).toBe(false);
+  expect(await query(command, 'select answer from kept')).toEqual([{ answer: 42 }]);
+  await owner.end();
 });
 
 test('if the password file of the embedded PostgreSQL is lost, the next start sets a new password, and the old one no longer works', async () => {
@@ -126,6 +200,76 @@ const findForeign = `
       select from pg_type t join pg_depend d on d.objid in (t.typelem, t.typrelid) and d.deptype = 'e'
       where owned.classid = 'pg_type'::regclass and t.oid = owned.oid
     )`;
+
+/**
+ * Creates a data directory like those of old server versions. In such a directory, the application role is the
+ * superuser, and PostgreSQL accepts every client without a password.
+ */
+async function makeTrustingDataDir(): Promise<string> {
+  const dataDir = await makeDataDir();
+  const directory = join(dataDir, 'postgres');
+  await mkdir(directory, { mode: 0o700 });
+  if (isRoot) await chown(directory, unprivileged.uid, unprivileged.gid);
+  const { initdb } = await locatePostgresBinaries();
+  const args = ['--username', 'idea_board', '--auth-local', 'trust', '--auth-host', 'reject', '--no-sync'];
+  await promisify(execFile)(
+    initdb,
+    [
+      '--pgdata',
+      directory,
+      ...args,
+      '--encoding',
+      'UTF8',
+      '--locale-provider',
+      'builtin',
+      '--builtin-locale',
+      'C.UTF-8',
+    ],
+    { ...(isRoot && unprivileged), cwd: '/', env: postgresEnvironment },
+  );
+  const { socketDir, port, stop } = await launchTrusting(dataDir);
+  const run = async (database: string, sql: string) => {
+    const client = new Client({ host: socketDir, port, user: 'idea_board', database });
+    await client.connect();
+    await client.query(sql);
+    await client.end();
+  };
+  await run('postgres', 'create database idea_board');
+  const url = `postgresql://idea_board@${encodeURIComponent(socketDir)}:${port}/idea_board?sslmode=disable`;
+  await migrate(url);
+  await run(
+    'idea_board',
+    `create table kept as select 42 as answer;
+    create schema other;
+    create table other.counted (id int generated always as identity, old serial) partition by range (id);
+    create table other.counted_first partition of other.counted for values from (0) to (9);
+    create sequence loose;
+    create type mood as enum ('glad');
+    create type pair as (a int, b int);
+    create type span as range (subtype = int);
+    create domain short as text check (length(value) < 9);
+    create view seen as select * from kept;
+    create materialized view seen_once as select * from kept;
+    create procedure other.rest() language sql as 'select 1';
+    create aggregate other.total (int) (sfunc = int4pl, stype = int);
+    create collation other.plain from "C";
+    create text search configuration other.words (copy = simple);
+    create text search dictionary other.word (template = simple);
+    create statistics other.both on id, old from other.counted_first;`,
+  );
+  await stop();
+  return dataDir;
+}
+
+async function launchTrusting(dataDir: string): Promise<Postmaster & { stop: () => Promise<void> }> {
+  const cluster = (await findCluster(dataDir)) as Cluster;
+  const binaries = await locatePostgresBinaries();
+  const launch = () => launchPostmaster(cluster, binaries, { isDurable: false, settings: {} });
+  const postmaster = (await awaitPostmaster(cluster, launch)) as Postmaster;
+  const stop = () => stopPostmaster(postmaster, cluster);
+  onTestFinished(stop);
+  return { ...postmaster, stop };
+}
 
 async function makeDataDir(): Promise<string> {
   const dataDir = await makeScratchDirectory();
