@@ -13,6 +13,7 @@ import { describeDemo } from './demo/welcome.ts';
 import type { ServerDependencies } from './dependencies.ts';
 import { recordServerAddress } from './domain/server-address.ts';
 import { readUsage } from './domain/usage/read-usage.ts';
+import { fillCanonicalAddresses } from './domain/users/fill-canonical-addresses.ts';
 import type { Extension } from './extensions/extension.ts';
 import { loadExtensions } from './extensions/load-extensions.ts';
 import { renewSubscriptions } from './extensions/subscriptions.ts';
@@ -121,6 +122,7 @@ async function openServer(options: StartOptions, stops: Stops, startEmbedded: St
   const { server, close } = await openDependencies(url, config, logger, extensions);
   stops.push(close);
   reportCrashes(server.reporter);
+  await fillCanonicalAddresses(server.database);
   return { server, url };
 }
 

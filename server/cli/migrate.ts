@@ -2,8 +2,9 @@ import { loadConfig } from '../config.ts';
 import { type MigrationName, streamsOf } from '../database/migration-files.ts';
 import { listPendingMigrations, migrate } from '../database/migrator.ts';
 import { requireSupportedPostgres } from '../database/server-version.ts';
+import { fillCanonicalAddresses } from '../domain/users/fill-canonical-addresses.ts';
 import { loadExtensions } from '../extensions/load-extensions.ts';
-import { withDatabase } from './administer.ts';
+import { openForCommand, withDatabase } from './administer.ts';
 import { flag, verb } from './command.ts';
 import { formatTable, type OutputOptions, print } from './output.ts';
 
@@ -28,7 +29,11 @@ async function run({ dryRun, check }: { dryRun?: boolean; check?: boolean }, out
       return work(url);
     });
   if (!dryRun && !check) {
-    const applied = await onSupported(url => migrate(url, streams, { tolerated, onWait: sayWait }));
+    const applied = await onSupported(async url => {
+      const done = await migrate(url, streams, { tolerated, onWait: sayWait });
+      await openForCommand(url, config, fillCanonicalAddresses);
+      return done;
+    });
     print(output, { applied }, () => list('Applied:', applied, 'The database is up to date.'));
     return;
   }

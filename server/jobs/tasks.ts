@@ -9,6 +9,7 @@ import { tellPeople } from '../delivery/tell-people.ts';
 import { deliverWebhooks } from '../delivery/webhooks/deliver-webhooks.ts';
 import { replaceCopiesOfIdea } from '../domain/ideas/replace-copies.ts';
 import { addExpiryNotices } from '../domain/tokens/expiry-notices.ts';
+import { fillCanonicalAddresses } from '../domain/users/fill-canonical-addresses.ts';
 import { wakeOverdueLanes } from '../domain/webhooks/wake-lanes.ts';
 import type { Extension } from '../extensions/extension.ts';
 import { buildExtensionTasks, extensionCrontab } from '../extensions/extension-tasks.ts';
@@ -33,6 +34,7 @@ export function buildTasks(deps: TaskDependencies): TaskList {
     },
 
     clear_expired: () => clearExpired(deps.queue, deps.stopping),
+    fill_canonical_addresses: () => fillCanonicalAddresses(deps.database),
     record_audit_event: recordAuditEntries(deps.audit),
     deliver_webhooks: deliverWebhooks(deps),
     announce_token_expiry: () => addExpiryNotices(deps.queue),
@@ -53,6 +55,7 @@ export function buildTasks(deps: TaskDependencies): TaskList {
 const coreCrontab = `
 * * * * * heartbeat ?max=1
 */10 * * * * clear_expired ?max=1
+*/10 * * * * fill_canonical_addresses ?max=1
 */10 * * * * announce_token_expiry ?max=1
 */5 * * * * wake_overdue_webhooks ?max=1
 17 * * * * clear_old_events ?max=1

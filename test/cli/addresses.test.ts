@@ -1,4 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
+import { fillCanonicalAddresses } from '../../server/domain/users/fill-canonical-addresses.ts';
 import { createTestDatabase, type TestDatabase } from '../helpers/database.ts';
 import { createWorld } from '../helpers/fixtures.ts';
 import { testAppKey } from '../helpers/server.ts';
@@ -15,6 +16,43 @@ async function openDatabase(): Promise<TestDatabase> {
   return db;
 }
 
+test.concurrent("the command `doctor` reports a newer user with another spelling of an older user's e-mail address, until the operator gives the newer user another address", async () => {
+  const db = await openDatabase();
+  // Servers of the previous version did not compare spellings, so they could create two users for the same mailbox.
+  await db.sql(`insert into users (email, name) values ('ada@BÜCHER。example', 'Younger'), ('zoë@example.com', 'Zoë')`);
+  const users = await db.sql<{ id: number }>('select id from users order by id');
+  const [older, younger, waiting] = users.map(({ id }) => id);
+  const cli = cliOn(db.url, key);
+  const diagnose = async () => {
+    const { stdout } = await cli.run('doctor', '--json');
+    const { findings } = JSON.parse(stdout) as { findings: { level: string; what: string; remedy: string | null }[] };
+    return findings.filter(({ what, remedy }) => /address|e-mail/.test(what) || remedy?.includes('user update'));
+  };
+  expect(await diagnose()).toEqual([
+    {
+      level: 'warning',
+      what: `User ${younger} has the address of user ${older} in another spelling, and cannot sign in with it`,
+      remedy: `If they are still signed in, they can change it at /admin/profile; otherwise set another address: npm run cli -- user update --user ${younger} --email <address>`,
+    },
+    {
+      level: 'warning',
+      what: `The address of user ${waiting} has no canonical form in the database, so nobody can sign in with it`,
+      remedy: expect.stringMatching(/^Add it: npm run cli -- migrate\. /),
+    },
+  ]);
+  await cli.json('migrate');
+  expect(await diagnose()).toHaveLength(1);
+  await cli.json('user', 'update', '--user', String(younger), '--email', 'younger@example.com');
+  expect(await diagnose()).toEqual([
+    { level: 'ok', what: 'Every user has an e-mail address of their own', remedy: null },
+  ]);
+  expect(await db.sql('select canonical_email from users order by id')).toEqual([
+    { canonical_email: 'ada@xn--bcher-kva.example' },
+    { canonical_email: 'younger@example.com' },
+    { canonical_email: 'zoë@example.com' },
+  ]);
+});
+
 test.concurrent('the command `user update` finds a user by another spelling of the e-mail address, but not by an address that only looks similar', async () => {
   const db = await openDatabase();
   const cli = cliOn(db.url, key);
@@ -29,6 +67,7 @@ test.concurrent('the command `user update` finds a user by another spelling of t
   expect(await cli.refusal('user', 'update', '--user', String(placeholder?.id), '--name', 'Eve')).toContain(
     'There is no user',
   );
+  await fillCanonicalAddresses(db.database);
   expect(await db.sql('select name from users order by id')).toEqual([{ name: 'Ada' }, { name: 'Deleted user' }]);
 });
 

@@ -45,6 +45,7 @@ const startsWithoutAccount: Record<string, string> = {
   delete_expired_vote_followings: 'Deletes the expired followings of all accounts.',
   delete_expired_vote_networks: 'Deletes the expired networks of the votes of all accounts.',
   delete_old_events: 'Deletes the old events of all accounts.',
+  fill_invitations: 'Fills a column in rows that select_unfilled_invitations found in all accounts.',
   find_oauth_record: 'Finds a record of OAuth by its hash, and then the token and the account that it names.',
   find_tokens: 'Finds tokens by their secrets.',
   forget_networks_of_tokens: 'Removes the old networks of the tokens of all accounts.',
@@ -86,6 +87,7 @@ const startsWithoutAccount: Record<string, string> = {
   select_sitemap_ideas: 'Finds the ideas on the public boards of all accounts.',
   select_sitemap_parts: 'Finds the ideas on the public boards of all accounts.',
   select_token_usage: 'Lists the usage of all accounts for the operator.',
+  select_unfilled_invitations: 'Finds rows of all accounts that lack the canonical address.',
   select_waiting_work: 'Counts the waiting deliveries of all accounts for the metrics.',
   take_password_link: 'Finds a person, who may sign in unless blocked in every account.',
 };

@@ -5,6 +5,7 @@ import type { Tables } from '../../database/tables.ts';
 import { statementTimeout } from '../../database/unavailable.ts';
 import { countsAsVote } from '../../domain/ideas/read-idea.ts';
 import { invocation } from '../command.ts';
+import { diagnoseAddresses } from './addresses.ts';
 import { diagnoseAppKey } from './app-key.ts';
 import { diagnoseErasure } from './erasure.ts';
 import { error, type Finding, ok, warning } from './finding.ts';
@@ -16,6 +17,7 @@ export async function diagnoseData(database: QueryBuilding, config: Config): Pro
     ...(await diagnoseBoards(db)),
     ...(await diagnoseTokens(db)),
     await diagnoseTallies(db),
+    ...(await diagnoseAddresses(db)),
     await diagnoseErasure(database, config),
     await diagnoseAppKey(db, config),
     ...(await diagnoseHeartbeat(db, config.READINESS_CRON_MAX_AGE_MINUTES)),
