@@ -5,14 +5,15 @@ import type { Transaction } from '../database/database.ts';
 import { type Arguments, query, type RowOf } from '../database/query.ts';
 import type { Tables } from '../database/tables.ts';
 import { chatEventTypes } from '../domain/chat/channels.ts';
-import { commentIdInEvent, targetIdInEvent, textInEvent } from '../domain/events/recorded-event.ts';
+import { commentIdInEvent, findAccountOfEvent, targetIdInEvent, textInEvent } from '../domain/events/recorded-event.ts';
 import { activeMemberships } from '../domain/members/authority.ts';
 import type { NotificationToMail } from '../domain/notifications/notifications.ts';
 import { chatQueue } from './chat/chat-queues.ts';
 import type { TaskDependencies } from './dependencies.ts';
 
 interface TellPeople {
-  account_id: number;
+  /** The id of the account. Jobs from an older version of the server have no account id. */
+  account_id?: number;
   event_id: string;
   /** The id of the last user in the previous batch. */
   after?: number;
@@ -233,9 +234,11 @@ const insertNotifications = query(
  * Builds the task that notifies people of an event. In one transaction it adds the chat jobs, a batch of notifications,
  * the mail jobs for this batch, and the job for the next batch. A second run of the same job adds nothing.
  */
-export function tellPeople({ database, clock }: Pick<TaskDependencies, 'database' | 'clock'>) {
+export function tellPeople({ database, queue, clock }: Pick<TaskDependencies, 'database' | 'queue' | 'clock'>) {
   return async (payload: unknown) => {
-    const { account_id: accountId, event_id: eventId, after = 0, is_edit: isEdit = false } = payload as TellPeople;
+    const { account_id, event_id: eventId, after = 0, is_edit: isEdit = false } = payload as TellPeople;
+    const accountId = account_id ?? (await findAccountOfEvent(queue, eventId));
+    if (accountId === undefined) return;
     const batch = { after, isEdit, now: clock.now() };
     await database.transaction(transaction => tellBatch(transaction, { accountId, eventId }, batch));
   };

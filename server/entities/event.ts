@@ -14,9 +14,15 @@ export const Event = defineTable('Event', 'events', {
    */
   actorId: bigint().nullable(),
   type: p.text(),
-  /** The data of the event body, with snapshots of the ideas' columns (see presentEvent). Every event has data. */
+  /**
+   * The data of the event body, with snapshots of the ideas' columns (see presentEvent). Null if the previous version
+   * of the server stored the event.
+   */
   data: p.json().columnType('jsonb').nullable(),
-  /** Another form of the data, which the database writes. The server does not read it, but redacts it like the data. */
+  /**
+   * The body for workers of the previous version of the server. The current version reads the body only if data is
+   * null.
+   */
   body: p.json().columnType('json'),
   occurredAt: timestamp(),
   /**

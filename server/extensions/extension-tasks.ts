@@ -2,7 +2,7 @@ import type { Task, TaskList } from 'graphile-worker';
 import { z } from 'zod';
 import { inTime } from '../database/in-time.ts';
 import { type Arguments, query } from '../database/query.ts';
-import { presentEvent, recordedEvent } from '../domain/events/recorded-event.ts';
+import { findAccountOfEvent, presentEvent, recordedEventOf } from '../domain/events/recorded-event.ts';
 import { buildContext, type ContextDependencies } from './context.ts';
 import type { Extension, ExtensionEvent, JobContext } from './extension.ts';
 import {
@@ -62,13 +62,13 @@ export function extensionCrontab(extensions: readonly Extension[]): string {
   return `${lines.join('\n')}\n`;
 }
 
-/** The payload of a job for an event. */
-const Payload = z.object({ account_id: z.int(), event_id: z.string() });
+/** The payload of a job for an event. Jobs that an older version of the server added have no account_id. */
+const Payload = z.object({ account_id: z.int().optional(), event_id: z.string() });
 
 const selectEvent = query('select_event_for_extension', (db, $: Arguments<{ accountId: number; eventId: string }>) =>
   db
     .selectFrom('events as e')
-    .select(recordedEvent)
+    .select(recordedEventOf)
     .where('e.account_id', '=', $.accountId)
     .where('e.id', '=', $.eventId),
 );
@@ -78,7 +78,9 @@ type EventHandler = (event: ExtensionEvent, context: JobContext<Record<string, u
 /** Builds the task that passes an event to an extension. Skips an event that was deleted in the meantime. */
 function handleEvent({ on = {} }: Extension, { database, config }: ContextDependencies): Handler {
   return async (payload, context) => {
-    const { account_id: accountId, event_id: eventId } = Payload.parse(payload);
+    const { account_id, event_id: eventId } = Payload.parse(payload);
+    const accountId = account_id ?? (await findAccountOfEvent(database, eventId));
+    if (accountId === undefined) return;
     const [recorded] = await database.query(selectEvent, { accountId, eventId });
     if (!recorded) return;
     const event = presentEvent(recorded, config);

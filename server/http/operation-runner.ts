@@ -164,7 +164,18 @@ async function replay<A>(server: ServerDependencies, input: ReplayInput, stored:
   if (!stored.fingerprint.equals(fingerprintOf(input))) throw new DomainError('idempotency_key_reused');
   if (request.bucketState) setRateLimitHeaders(reply, await refund(server.database, request.bucketState));
   reply.header(replayedHeader, 'true');
-  return { status: stored.status, body: JSON.parse(stored.body) } as A;
+  return { status: stored.status, body: readStoredBody(stored.body, linkFor(server, request)) } as A;
+}
+
+/**
+ * Parses a stored body. A server of the previous version may have stored the body with fewer fields. Adds the missing
+ * fields to each idea and each comment.
+ */
+function readStoredBody(body: string, linkTo: LinkToIdea): unknown {
+  return JSON.parse(body, (_, value) => {
+    if (value?.official !== undefined) return { updated_at: value.created_at, ...value };
+    return value?.moderation_state === undefined ? value : { body_truncated: false, url: linkTo(value.id), ...value };
+  });
 }
 
 /**

@@ -41,7 +41,7 @@ export function buildTasks(deps: TaskDependencies): TaskList {
     wake_overdue_webhooks: () => wakeOverdueLanes(deps.queue),
     clear_old_events: () => clearOld(deps.queue, deps.stopping),
     ...buildAccountMailTasks(deps),
-    mail_people: mailNotifications(deps),
+    ...mailNotifications(deps),
     tell_people: tellPeople(deps),
     replace_copies_of_idea: payload => {
       const { account_id: accountId, idea_id: ideaId } = payload as { account_id: number; idea_id: number };

@@ -259,6 +259,23 @@ test('a repeated request by a token with one board gets the first answer again, 
   }
 });
 
+test("if the previous server version stored an answer without the ideas' field `url`, a repeated request gets the answer with this field", async () => {
+  const merge = { line: `POST /api/v1/ideas/${targets.ideaId}/merge`, json: { target_id: targets.targetId } };
+  for (const [key, sent] of [
+    ['created', create],
+    ['merged', merge],
+  ] as const) {
+    const first = await send(sent, key);
+    expect(first.status).toBeLessThan(300);
+    const older = JSON.stringify(first.body, (name, value) =>
+      ['url', 'body_truncated'].includes(name) ? undefined : value,
+    );
+    await server.sql('update idempotency_keys set body = $3 where token_id = $1 and key = $2', [tokenId, key, older]);
+    const replay = await send(sent, key);
+    expect([isReplayed(replay), replay.status, replay.text]).toEqual([true, first.status, first.text]);
+  }
+});
+
 test('a repeated request by a token with two boards gets the first answer again only if the repeated request names the same board', async () => {
   const other = await createBoard(server, world.accountId);
   await server.sql(

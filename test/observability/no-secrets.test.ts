@@ -132,7 +132,7 @@ test('the output and the audit log of a server contain no secret or email addres
 
   // These jobs fail: the mail server, the webhook or the chat channel is missing, or the payload is invalid.
   const notAnId = address('an address in the payload of a job');
-  for (const task of ['deliver_webhooks', 'tell_people', 'mail_people', 'post_to_chat']) {
+  for (const task of ['deliver_webhooks', 'tell_people', 'mail_people', 'mail_notifications', 'post_to_chat']) {
     await db.sql(`select graphile_worker.add_job($1, $2::json)`, [
       task,
       JSON.stringify([

@@ -2,7 +2,7 @@ import type { JobHelpers } from 'graphile-worker';
 import { addJob } from '../../database/add-job.ts';
 import { type Arguments, query, type RowOf } from '../../database/query.ts';
 import { chatUrlPurpose } from '../../domain/chat/chat-url.ts';
-import { presentEvent, recordedEvent } from '../../domain/events/recorded-event.ts';
+import { findAccountOfEvent, presentEvent, recordedEventOf } from '../../domain/events/recorded-event.ts';
 import { linkToIdeas } from '../../domain/ideas/present-idea.ts';
 import { type Channel, deliver } from '../channel.ts';
 import type { TaskDependencies } from '../dependencies.ts';
@@ -13,7 +13,8 @@ import { postMessage } from './post-message.ts';
 
 /** The payload of a post_to_chat job. `retries` is the number of failed tries so far. */
 interface PostToChat {
-  account_id: number;
+  /** The id of the account. Jobs from an older version of the server have no account id. */
+  account_id?: number;
   channel_id: number;
   event_id: string;
   retries?: number;
@@ -29,7 +30,7 @@ const selectPost = query(
     db
       .selectFrom(['chat_channels as c', 'events as e'])
       .select(['c.kind', 'c.url'])
-      .select(recordedEvent)
+      .select(recordedEventOf)
       .where('c.account_id', '=', $.accountId)
       .where('c.id', '=', $.channelId)
       .where('c.disabled_at', 'is', null)
@@ -73,8 +74,9 @@ export function postToChat(deps: TaskDependencies) {
   };
 
   return async (payload: unknown, { abortSignal: signal }: Pick<JobHelpers, 'abortSignal'>) => {
-    const { account_id: accountId, channel_id: channelId, event_id: eventId, ...job } = payload as PostToChat;
-    const { retries = 0, is_slow = false } = job;
+    const { channel_id: channelId, event_id: eventId, retries = 0, is_slow = false, ...job } = payload as PostToChat;
+    const accountId = job.account_id ?? (await findAccountOfEvent(database, eventId));
+    if (accountId === undefined) return;
     const [due] = await database.query(selectPost, { accountId, channelId, eventId });
     // Skips a post that is no longer needed, because the channel was disabled or deleted, or the event was deleted.
     if (!due) return;

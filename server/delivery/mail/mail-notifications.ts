@@ -1,3 +1,4 @@
+import type { TaskList } from 'graphile-worker';
 import { type Arguments, query, type RowOf } from '../../database/query.ts';
 import { targetIdInEvent, textInEvent } from '../../domain/events/recorded-event.ts';
 import { linkToIdeas } from '../../domain/ideas/present-idea.ts';
@@ -11,6 +12,15 @@ import { deliver } from '../channel.ts';
 import type { TaskDependencies } from '../dependencies.ts';
 import { type Mail, type Mailer, requireMailer } from './mailer.ts';
 import { writeNotificationMail } from './write-mail.ts';
+
+/** Searches all accounts, because a job from an older version of the server does not contain the id of its account. */
+const selectAccount = query('select_account_of_notifications', (db, $: Arguments<{ ids: readonly number[] }>) =>
+  db
+    .selectFrom('notifications as n')
+    .select('n.account_id')
+    .where(n => n('n.id', '=', n.fn.any($.ids)))
+    .limit(1),
+);
 
 /** A notification that must be mailed, with the contents of its mail. */
 type DueNotification = RowOf<typeof selectDue>;
@@ -81,7 +91,7 @@ const markMailed = query('mark_mailed', (db, $: Arguments<{ accountId: number; i
 );
 
 /**
- * Builds the task that sends notifications by mail. A job sends at most 100 mails, one after the other. The server
+ * Builds the tasks that send notifications by mail. A job sends at most 100 mails, one after the other. The server
  * marks each notification right after its mail was sent. So a job that runs again after a crash sends at most one mail
  * twice. If the mail server does not accept some mails now, the worker retries only these mails.
  */
@@ -89,9 +99,22 @@ export function mailNotifications(deps: TaskDependencies) {
   const { config, database, clock, logger, unsubscribeTokens, stopping, metrics } = deps;
   const mailTask = requireMailer(deps);
 
-  return mailTask(async (mailer, notifications: NotificationToMail[]) => {
-    const ids = notifications.map(({ id }) => id);
-    const accountId = notifications[0]?.account_id;
+  return {
+    mail_people: mailTask(async (mailer, notifications: NotificationToMail[]) => {
+      const ids = notifications.map(({ id }) => id);
+      return mailAll(mailer, ids, notifications[0]?.account_id);
+    }),
+
+    /**
+     * The task for jobs from an older version of the server. The payload of such a job is a list of notification ids.
+     */
+    mail_notifications: mailTask(async (mailer, ids: number[]) => {
+      const [found] = await database.query(selectAccount, { ids });
+      return mailAll(mailer, ids, found?.account_id);
+    }),
+  } satisfies TaskList;
+
+  async function mailAll(mailer: Mailer, ids: number[], accountId: number | undefined) {
     if (accountId === undefined) return;
     const due = await database.query(selectDue, { accountId, ids });
     const failures = new Map<number, unknown>();
@@ -105,7 +128,7 @@ export function mailNotifications(deps: TaskDependencies) {
     // Returns a rejected promise for each failed notification. graphile-worker then retries the entry of the payload at
     // the same position.
     return ids.map(id => (failures.has(id) ? Promise.reject(failures.get(id)) : undefined));
-  });
+  }
 
   /**
    * Sends one mail and marks its notification as mailed. If only this mail failed, returns the error. If no mail can be

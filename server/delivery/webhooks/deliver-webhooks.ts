@@ -20,8 +20,8 @@ import { type DueDelivery, readPendingDeliveries } from './pending-deliveries.ts
 import { type Attempt, recordAttempts } from './record-attempts.ts';
 import { buildWebhookChannel } from './webhook-channel.ts';
 
-/** The payload of a job. */
-const Payload = z.object({ account_id: z.int(), endpoint_id: z.int(), lane: z.int() });
+/** The payload of a job. Jobs from the previous version of the server have no account_id. */
+const Payload = z.object({ account_id: z.int().optional(), endpoint_id: z.int(), lane: z.int() });
 
 /**
  * The maximum time that a lane (a delivery queue of an endpoint) may send in one turn. After this time, the lane lets
@@ -61,7 +61,9 @@ export function deliverWebhooks(deps: TaskDependencies): Task {
   const turns = new Map<string, Turn>();
 
   return async (payload, { abortSignal }) => {
-    const { account_id: accountId, endpoint_id: endpointId, lane: number } = Payload.parse(payload);
+    const { account_id, endpoint_id: endpointId, lane: number } = Payload.parse(payload);
+    const accountId = account_id ?? (await pending.accountOf(endpointId));
+    if (accountId === undefined) return;
     const lane = { accountId, endpointId, lane: number };
     const key = laneKey(lane);
     const current = turns.get(key);

@@ -3,7 +3,7 @@ import { coalesceCallsByAccount } from '../../database/coalesce-calls.ts';
 import type { Queryable } from '../../database/database.ts';
 import { type Arguments, query, type RowOf } from '../../database/query.ts';
 import type { Tables } from '../../database/tables.ts';
-import { recordedEvent } from '../../domain/events/recorded-event.ts';
+import { recordedEventOf } from '../../domain/events/recorded-event.ts';
 import {
   columnsOf,
   dueTime,
@@ -71,7 +71,7 @@ const selectDue = query('select_due_deliveries', (db, $: Arguments<LanesOfAccoun
       w('w.disabled_at', 'is not', null).as('is_disabled'),
       sql<number | null>`extract(epoch from now() - w.failing_since)::float8 * 1000`.as('failing_for_ms'),
     ])
-    .select(recordedEvent)
+    .select(recordedEventOf)
     .orderBy('l.position')
     .orderBy('d.id'),
 );
@@ -87,8 +87,21 @@ const selectAnyDue = query('select_any_due_delivery', (db, $: Arguments<LanesOfA
     .orderBy('l.position'),
 );
 
+/** Searches all accounts, because a job from an older version of the server does not contain the id of its account. */
+const selectAccount = query('select_account_of_endpoint', (db, $: Arguments<{ endpointId: number }>) =>
+  db.selectFrom('webhook_endpoints as w').select('w.account_id').where('w.id', '=', $.endpointId),
+);
+
 export function readPendingDeliveries(queue: Queryable) {
   return {
+    /**
+     * Finds an endpoint's account, for a job from an older version of the server. Returns undefined if the endpoint was
+     * deleted.
+     */
+    async accountOf(endpointId: number): Promise<number | undefined> {
+      const [endpoint] = await queue.query(selectAccount, { endpointId });
+      return endpoint?.account_id;
+    },
     /** Reads the first due deliveries of a lane (delivery queue), in the order of sending. */
     load: coalesceCallsByAccount(async (accountId, lanes: Lane[]) => {
       const rows = await queue.query(selectDue, { accountId, ...columnsOf(lanes) });

@@ -14,7 +14,7 @@ const removeJobs = sql(
     row: { last_id: nullable(bigint()), count: integer() },
   },
   `with chunk as materialized (
-    select j.id,
+    select j.id, j.payload, t.identifier,
       case
         when t.identifier = 'mail_people' then j.payload #>> '{0,account_id}'
         -- In payloads of other tasks, such as an extension's own, account_id may have any value.
@@ -32,6 +32,24 @@ const removeJobs = sql(
     from graphile_worker.complete_jobs(array(
       select c.id from chunk c
       where c.account_id = $accountId
+        -- The previous version of the server adds jobs without an account_id.
+        or c.account_id is null and case c.identifier
+          when 'deliver_webhooks' then exists (
+            select from webhook_endpoints w
+            where w.account_id = $accountId and w.id = (c.payload ->> 'endpoint_id')::bigint
+          )
+          when 'post_to_chat' then exists (
+            select from chat_channels h
+            where h.account_id = $accountId and h.id = (c.payload ->> 'channel_id')::bigint
+          )
+          when 'tell_people' then exists (
+            select from events e where e.account_id = $accountId and e.id = (c.payload ->> 'event_id')::uuid
+          )
+          when 'mail_notifications' then exists (
+            select from json_array_elements_text(c.payload) as mailed(id)
+            join notifications n on n.account_id = $accountId and n.id = mailed.id::bigint
+          )
+        end
     ))
   )
   select (select max(id) from chunk) as last_id, removed.count from removed`,

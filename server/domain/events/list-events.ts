@@ -6,7 +6,7 @@ import { DomainError } from '../domain-error.ts';
 import type { LinkSettings } from '../ideas/present-idea.ts';
 import type { Operation } from '../operation.ts';
 import { decodeEventCursor, type EventCursor, encodeEventCursor, hourOf, incarnationOf } from './event-cursor.ts';
-import { presentEvent, recordedEvent } from './recorded-event.ts';
+import { presentEvent, recordedEventOf } from './recorded-event.ts';
 
 /*
  * The transaction that records its event first can commit last. A client that remembers the newest event could
@@ -197,7 +197,7 @@ const selectEvents = query('select_events_after', (db, $: Arguments<Read>) =>
     )
     .innerJoin('events as e', join => join.onRef('e.id', '=', 'page.event_id').on('e.account_id', '=', $.accountId))
     .select(['e.id', 'page.position'])
-    .select(recordedEvent)
+    .select(recordedEventOf)
     .orderBy('page.position'),
 );
 

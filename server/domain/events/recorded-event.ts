@@ -1,22 +1,30 @@
-import { type Selectable, sql } from 'kysely';
+import { type ExpressionBuilder, type Selectable, sql } from 'kysely';
 import type { EventBody } from '../../../contract/events.ts';
 import type { Idea } from '../../../contract/idea.ts';
+import type { Queryable } from '../../database/database.ts';
+import { type Arguments, query } from '../../database/query.ts';
 import type { Tables } from '../../database/tables.ts';
 import { type LinkSettings, type LinkToIdea, linkToIdeas, presentIdea } from '../ideas/present-idea.ts';
 import type { IdeaView } from '../ideas/read-idea.ts';
 import { presentTime } from '../time.ts';
 
-export type RecordedEvent = Pick<Selectable<Tables['events']>, 'type' | 'occurred_at' | 'data'>;
+export type RecordedEvent = Pick<Selectable<Tables['events']>, 'type' | 'occurred_at' | 'data' | 'body'>;
 
-/** The columns of a recorded event with the SQL alias `e`. */
-export const recordedEvent = ['e.type', 'e.occurred_at', 'e.data'] as const;
+/** Selects the columns of a recorded event. Selects the column `body` only if the column `data` is null. */
+export function recordedEventOf(e: ExpressionBuilder<Tables & { e: Tables['events'] }, 'e'>) {
+  const body = e.case().when('e.data', 'is', null).then(e.ref('e.body')).end().as('body');
+  return ['e.type', 'e.occurred_at', 'e.data', body] as const;
+}
 
 /**
- * Selects a text from the data of an event with the SQL alias `e`: `textInEvent('idea', 'title')` is the title of the
- * idea.
+ * The SQL for the data of an event with the SQL alias `e`. If the previous version of the server recorded the event,
+ * the data is only in the column `body`.
  */
+const dataOfEvent = "coalesce(e.data, (e.body -> 'data')::jsonb)";
+
+/** Selects a text from an event's data: `textInEvent('idea', 'title')` is the title of the idea. */
 export function textInEvent(...path: string[]) {
-  return sql<string | null>`e.data #>> ${sql.lit(`{${path.join(',')}}`)}`;
+  return sql<string | null>`${sql.raw(dataOfEvent)} #>> ${sql.lit(`{${path.join(',')}}`)}`;
 }
 
 /** The id of the target idea in an event about a merge or unmerge. The event has the SQL alias `e`. */
@@ -57,16 +65,26 @@ interface EventData {
   board: { slug: string };
   idea?: IdeaInEvent;
   target?: IdeaInEvent;
+  comment?: CommentInEvent;
+  reply?: CommentInEvent;
   /** The span of the request that caused the event. Bodies of events leave it out. */
   traceparent?: string;
+}
+
+/** A comment in an event. Only an event about a new comment contains the author. */
+interface CommentInEvent {
+  author?: unknown;
+  created_at: string;
 }
 
 /**
  * Builds the body of an event for webhooks, chats and extensions. The test event of a webhook endpoint has no ideas and
  * no board.
  */
-export function presentEvent({ type, occurred_at, data }: RecordedEvent, config: LinkSettings): EventBody {
-  const { idea, target, traceparent: _, ...others } = data as EventData;
+export function presentEvent({ type, occurred_at, data, body }: RecordedEvent, config: LinkSettings): EventBody {
+  // An event from the previous version of the server has a body but no data.
+  if (data === null) return body as EventBody;
+  const { idea, target, comment, reply, traceparent: _, ...others } = data as EventData;
   // Reads the board only for an idea, because a test event has neither.
   const linkTo: LinkToIdea = ideaId => linkToIdeas(config, others.board.slug)(ideaId);
   return {
@@ -76,13 +94,23 @@ export function presentEvent({ type, occurred_at, data }: RecordedEvent, config:
       ...others,
       ...(idea && { idea: presentIdeaInEvent(idea, linkTo) }),
       ...(target && { target: presentIdeaInEvent(target, linkTo) }),
+      ...(comment && { comment: withUpdatedAt(comment) }),
+      ...(reply && { reply: withUpdatedAt(reply) }),
     },
   } as EventBody;
 }
 
 /** Returns the span of the request that caused an event. Undefined if the request was not traced. */
 export function traceparentOf({ data }: Pick<RecordedEvent, 'data'>): string | undefined {
-  return (data as EventData).traceparent;
+  return (data as EventData | null)?.traceparent;
+}
+
+/**
+ * Adds the time of the last change to a new comment, because the previous version of the server did not record this
+ * time.
+ */
+function withUpdatedAt(comment: CommentInEvent) {
+  return comment.author ? { updated_at: comment.created_at, ...comment } : comment;
 }
 
 /** Returns the exact text that the server signs and sends as the body of a delivery. */
@@ -97,4 +125,20 @@ function presentIdeaInEvent(
   const view = { ...columns, author_id: author.id, author_name: author.name, my_vote: null };
   const { my_vote: _, body_truncated: __, ...idea } = presentIdea(view, linkTo);
   return idea;
+}
+
+/**
+ * Searches all accounts, because a job from the previous version of the server does not contain the id of its account.
+ */
+const selectAccount = query('select_account_of_event', (db, $: Arguments<{ eventId: string }>) =>
+  db.selectFrom('events as e').select('e.account_id').where('e.id', '=', $.eventId),
+);
+
+/**
+ * Finds the account of an event, for a job from the previous version of the server. Returns undefined if the event was
+ * deleted.
+ */
+export async function findAccountOfEvent(queryable: Queryable, eventId: string): Promise<number | undefined> {
+  const [event] = await queryable.query(selectAccount, { eventId });
+  return event?.account_id;
 }

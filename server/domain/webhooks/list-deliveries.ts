@@ -3,7 +3,7 @@ import { jsonArrayFrom, jsonObjectFrom } from 'kysely/helpers/postgres';
 import type { DeliveryState } from '../../entities/webhook.ts';
 import { t } from '../../text/catalogue.ts';
 import { type Administration, AdministrationError, type Reading } from '../administration.ts';
-import { recordedEvent, writeEvent } from '../events/recorded-event.ts';
+import { recordedEventOf, writeEvent } from '../events/recorded-event.ts';
 import type { LinkSettings } from '../ideas/present-idea.ts';
 import { cutRows } from '../pagination.ts';
 import { checkWebhook } from './list-webhooks.ts';
@@ -65,7 +65,7 @@ export async function readDelivery(
 ) {
   await checkWebhook(admin, accountId, endpointId);
   const delivery = await deliveriesOf(admin, accountId, endpointId)
-    .select(recordedEvent)
+    .select(recordedEventOf)
     .where('d.id', '=', deliveryId)
     .executeTakeFirstOrThrow(() => unknownDelivery(endpointId, deliveryId));
   const attempts = await admin.db

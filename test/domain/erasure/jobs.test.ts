@@ -36,21 +36,27 @@ async function createNamed(): Promise<Named> {
   return { world, endpointId, ...(row as Omit<Named, 'world' | 'endpointId'>) };
 }
 
-/** Returns a job for each task whose payload names the account. */
+/**
+ * Returns two jobs for each task: one as this server version adds it, and one as the previous server version adds it.
+ */
 const jobsOf = ({ world, endpointId, channelId, eventId, notificationId }: Named): [string, unknown][] => {
   const account_id = world.accountId;
   return [
     ['deliver_webhooks', { account_id, endpoint_id: endpointId, lane: 1 }],
+    ['deliver_webhooks', { endpoint_id: endpointId, lane: 1 }],
     ['post_to_chat', { account_id, channel_id: channelId, event_id: eventId }],
+    ['post_to_chat', { channel_id: channelId, event_id: eventId }],
     ['tell_people', { account_id, event_id: eventId }],
+    ['tell_people', { event_id: eventId }],
     ['extension_event:listener', { account_id, event_id: eventId }],
     ['mail_people', [{ account_id, id: notificationId }]],
+    ['mail_notifications', [999_999, notificationId]],
     ['mail_invitation', { account_id, invitation_id: 1 }],
     ['mail_account_deletion', { account_id, user_id: world.ownerId }],
   ];
 };
 
-test("the erasure of an account removes the account's jobs and no other jobs", async () => {
+test("the erasure of an account removes the account's jobs of this and the previous server version, and no other jobs", async () => {
   const [erased, other] = [await createNamed(), await createNamed()];
   const { accountId } = erased.world;
   const kept: [string, unknown][] = [

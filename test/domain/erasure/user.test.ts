@@ -132,14 +132,14 @@ describe('an erased user', () => {
   });
 
   test('events show the placeholder for erased users instead of an erased user and still match the contract', async () => {
-    const rows = await server.sql<RecordedEvent & { type: keyof typeof events; body: object; actor_id: number }>(
+    const rows = await server.sql<RecordedEvent & { type: keyof typeof events; actor_id: number }>(
       `select type, occurred_at, data, body, actor_id from events where type not in ('idea.pending', 'idea.rejected')`,
     );
     expect(rows.length).toBeGreaterThan(20);
     for (const event of rows) {
       const sent = presentEvent(event, server.config);
       expect(events[event.type].parse(sent)).toEqual(sent);
-      // The column `body` has the same content, except for the field `url`.
+      // Workers of older server versions send the column `body`. This column must not contain the field `url`.
       const withoutUrls = JSON.stringify(sent.data, (name, value) => (name === 'url' ? undefined : value));
       expect(event.body).toMatchObject({ type: event.type, data: JSON.parse(withoutUrls) });
     }
