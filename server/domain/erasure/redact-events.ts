@@ -4,10 +4,10 @@ import { type Arguments, query } from '../../database/query.ts';
 import { redactPerson, type ShownPerson } from './placeholder.ts';
 
 /*
- * The columns `data` and `body` of an event contain people's names. The server reads `body` only if
- * an early version recorded the event. The erasure rewrites events and does not remove them,
- * so pending webhooks still arrive and notifications still make sense. The server signs a webhook's body when it sends
- * the webhook, so the signature matches the rewritten body.
+ * The columns `data` and `body` of an event contain people's names. The server reads `body` only if an early version
+ * recorded the event. The erasure rewrites events and does not remove them, so pending webhooks still arrive and
+ * notifications still make sense. The server signs a webhook's body when it sends the webhook, so the signature matches
+ * the rewritten body.
  */
 
 /** The replacement of one erased user by the placeholder user, in the data of one account. */
