@@ -1923,7 +1923,7 @@ export interface ExceededLimit {
 /** Sent on request to test a webhook. It does not report a change. */
 export interface WebhookTestEvent {
   type: 'webhook.test';
-  /** When the event was sent. */
+  /** When somebody requested the test event. */
   timestamp: string;
   data: {
     /** The webhook under test. */

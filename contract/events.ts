@@ -240,11 +240,11 @@ export const eventTypes = Object.keys(events) as EventType[];
  */
 export const defaultEventTypes = eventTypes.filter(type => type !== 'idea.voted');
 
-/** The event that the server sends when a person tests a webhook. */
+/** The event that the server sends when a person or a token tests a webhook. */
 export const TestEvent = z
   .object({
     type: z.literal('webhook.test'),
-    timestamp: Timestamp.describe('When the event was sent.'),
+    timestamp: Timestamp.describe('When somebody requested the test event.'),
     data: z.object({ endpoint_id: Id.describe('The webhook under test.') }),
   })
   .meta({

@@ -52,7 +52,7 @@ export default async function setup(project: TestProject) {
 
 async function startPostgres(): Promise<SharedPostgres> {
   const dataDir = await makeScratchDirectory();
-  // These settings turn off features of PostgreSQL that only a long-lived server needs.
+  // The tests need many connections, but no autovacuum, no I/O workers and only a small write-ahead log.
   const savings = { max_connections: '300', max_wal_size: '256MB', autovacuum: 'off', io_method: 'sync' };
   // PostgreSQL has no statistics of new tables yet. Without this setting, it would start processes for parallel queries
   // on only a few rows.

@@ -203,7 +203,7 @@ describe("a change of a token's grant", () => {
     });
   });
 
-  test("if a token's moderate grant is lowered to read, the token can only read from the next request on", async () => {
+  test("if a token's moderate grant is lowered to read, its next requests can only read the board", async () => {
     await setLevel('read');
     expect(await abilities()).toEqual({
       ...asMember,
