@@ -12,11 +12,14 @@ import type { WorkerLocks } from '../delivery/dependencies.ts';
  * Without these locks, graphile-worker would take over the jobs only after four hours.
  */
 export interface Lease extends WorkerLocks {
-  /** Takes a lock for a pool of jobs. While this process holds the lock, other processes can see that it is alive. */
+  /**
+   * Takes the lock of a worker pool of this process. While this process holds the lock, other processes can see that
+   * this process is alive.
+   */
   holdPool(poolId: string): Promise<void>;
   /**
    * Unlocks the jobs of dead processes, so that other processes can run them. Returns the ids of the dead processes'
-   * pools.
+   * worker pools.
    */
   recoverJobs(): Promise<string[]>;
   /**

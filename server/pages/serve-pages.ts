@@ -22,8 +22,8 @@ declare module 'fastify' {
 }
 
 /**
- * The path prefixes of HTML pages. If a path with one of these prefixes does not exist, the answer is an HTML error
- * page.
+ * The path prefixes of pages and of the files that pages use. If a path with one of these prefixes does not exist, the
+ * answer is an HTML error page.
  */
 const areas = ['/b', '/admin', '/operator', '/sign-in', '/assets'];
 

@@ -100,7 +100,7 @@ export function presentEvent({ type, occurred_at, data, body }: RecordedEvent, c
   } as EventBody;
 }
 
-/** Returns the span of the request that caused an event. Undefined if the request was not traced. */
+/** Returns the `traceparent` of the request that caused an event. Undefined if the request was not traced. */
 export function traceparentOf({ data }: Pick<RecordedEvent, 'data'>): string | undefined {
   return (data as EventData | null)?.traceparent;
 }
