@@ -91,7 +91,7 @@ function seen({ my_vote: _, body_truncated: __, ...idea }: Idea) {
   return idea;
 }
 
-/** The reason that a moderator gives for changing somebody else's text. */
+/** The reason that a moderator or the author gives for the edit or the deletion of a text. */
 const reason = userText.optional().describe('The reason for the change, if the moderator or the author gave one.');
 
 /** A comment in an event about its edit. It has no author, because a moderator may have made the edit. */

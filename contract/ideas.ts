@@ -183,7 +183,7 @@ export const createIdea = c.mutation({
   } as const satisfies RouteMetadata,
 });
 
-/** The reason that a moderator gives for the change of somebody else's idea or comment. */
+/** The reason that a moderator or the author gives for the edit or the deletion of an idea or a comment. */
 export const Reason = text(1, 500);
 
 const reasonDescription = 'The reason, 1 to 500 characters. Webhooks and the author of a deleted idea receive it.';

@@ -3,7 +3,7 @@ import { ProviderError } from './provider-error.ts';
 /** The data about a person in the claims of an identity provider. */
 export interface AssertedPerson {
   subject: string;
-  /** The verified e-mail address. Null if the provider has reported no verified address. */
+  /** The e-mail address. Null if the provider has reported none. */
   address: string | null;
   isAddressVerified: boolean;
   name: string;

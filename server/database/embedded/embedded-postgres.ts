@@ -146,10 +146,13 @@ interface Session<Outcome> {
  */
 const failureLimitMs = 3_000;
 
-/** Connects to PostgreSQL and runs `begin` on the connection. If PostgreSQL is stopping, the function tries again. */
+/** PostgreSQL's error codes while it is stopping, or is not ready for connections. */
 const shutdownCodes = ['57P01', '57P03'];
 
-/** Connects and runs `begin` on the connection. If PostgreSQL is stopping, it connects and runs `begin` again. */
+/**
+ * Connects and runs `begin` on the connection. Tries again as long as PostgreSQL is stopping or not ready. After other
+ * errors, tries again only for `failureLimitMs`.
+ */
 async function openSession<Outcome>(
   cluster: Cluster,
   password: string,

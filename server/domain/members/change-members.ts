@@ -50,8 +50,8 @@ export async function setMemberRole(admin: Administration, member: UserInAccount
  * Ends a membership. Every member except the last owner may end their own membership. The user's ideas and comments
  * stay, and the invitations from the user stop working.
  *
- * The user's OAuth grants in the account end, because a grant acts as the user. API tokens belong to the account, so
- * the caller decides whether API tokens that the user issued keep working.
+ * The user's OAuth grants in the account end, because a grant acts in the user's name. API tokens belong to the
+ * account, so the caller decides whether API tokens that the user issued keep working.
  */
 export async function removeMember(
   admin: Administration,

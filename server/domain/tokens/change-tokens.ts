@@ -167,9 +167,9 @@ const revokeOfIssuer = query(
 );
 
 /**
- * Revokes the tokens of the given kinds that a user issued in an account. OAuth tokens act as the user, and API tokens
- * belong to the account. The caller must hold the lock of the account, so that no other transaction can create a token
- * meanwhile.
+ * Revokes the tokens of the given kinds that a user issued in an account. OAuth tokens act in the user's name, and API
+ * tokens belong to the account. The caller must hold the lock of the account, so that no other transaction can create a
+ * token meanwhile.
  */
 export async function revokeTokensOf(
   admin: Administration,
