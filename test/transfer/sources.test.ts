@@ -180,7 +180,7 @@ test('issues and discussions of GitHub become ideas with the numbers of their re
   ]);
 });
 
-test('a CSV file becomes ideas through a map of its columns', async () => {
+test('an import of a CSV file creates an idea from each row, with the columns that the options --column name', async () => {
   const columns = ['title=Subject', 'body=Text', 'status=State', 'author_name=Who', 'author_email=Mail', 'votes=Likes'];
   const ideas = await importInto(
     ...([

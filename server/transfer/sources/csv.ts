@@ -2,7 +2,9 @@ import { AdministrationError } from '../../domain/administration.ts';
 import { digest, ForeignRecords, type Source, textOf } from './foreign-records.ts';
 import { readCsv } from './tables.ts';
 
-/** The fields of an idea in a CSV file, with the headers that need no column map. */
+/**
+ * The fields of an idea in a CSV file, each with the headers that the import recognizes without the option --column.
+ */
 const fields = {
   id: ['id', 'number'],
   title: ['title', 'subject', 'summary'],
@@ -48,7 +50,7 @@ export const readPlainCsv: Source = async function* (path, options) {
   }
 };
 
-/** Finds the header of each field: in the column map, or by its usual names. */
+/** Finds the header of each field: in the options --column, or by its usual names. */
 function findHeaders(present: readonly string[], columns: ReadonlyMap<string, string>) {
   for (const [field, header] of columns) {
     if (!present.includes(header)) {
