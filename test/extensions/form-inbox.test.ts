@@ -129,7 +129,7 @@ test('form submissions are deleted after 90 days by default, and their ideas sta
   expect(await ideas()).toHaveLength(2);
 });
 
-test("the erasure of a user also removes the user's e-mail address from stored form submissions", async () => {
+test("eraseUser() of the example extension removes the e-mail address of the user's row from stored form submissions", async () => {
   await send(submission('s-1', 'By Ada', 'ADA@example.com'));
   await send(submission('s-2', 'By Grace'));
   await db.database.transaction(async transaction => inbox.eraseUser?.(transaction, world.ownerId));
