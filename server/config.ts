@@ -39,6 +39,9 @@ function readPair(text: string): [string, string] {
   return [decodeURIComponent(text.slice(0, at).trim()), decodeURIComponent(text.slice(at + 1).trim())];
 }
 
+/** The names of networks that Fastify accepts as proxies. */
+const namedNetworks = ['loopback', 'linklocal', 'uniquelocal'];
+
 /** A list of IP addresses and CIDRs, parsed to pairs of an IP address and a prefix length for ipaddr.js. */
 const cidrs = list
   .refine(parts => parts.every(isCidr), 'must be CIDRs such as 10.1.0.0/16, separated by commas')
@@ -157,6 +160,10 @@ export const settings = z.object({
     .string()
     .default('')
     .transform(value => (value === '' ? false : value === 'true' ? true : value.split(',').map(part => part.trim())))
+    .refine(
+      value => typeof value === 'boolean' || value.every(part => isCidr(part) || namedNetworks.includes(part)),
+      'must be IP addresses or CIDRs, separated by commas, or true',
+    )
     .describe(
       'The proxies that may name the IP address of a client in the header X-Forwarded-For: IP addresses or CIDRs, separated by commas. With true, every sender may do so. By default, the server ignores the header.',
     ),

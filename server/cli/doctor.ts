@@ -7,15 +7,19 @@ import { describeDatabase } from '../database/unavailable.ts';
 import { findWeakSecrets } from '../production-secrets.ts';
 import { CliError, openForCommand, withDatabase } from './administer.ts';
 import { verb } from './command.ts';
+import { diagnoseClock, diagnoseConnections } from './diagnosis/connections.ts';
 import { diagnoseData } from './diagnosis/data.ts';
+import { diagnoseDisks } from './diagnosis/disk.ts';
 import { diagnoseExtensions, diagnoseLeftExtensions, type KnownExtensions } from './diagnosis/extensions.ts';
 import { error, type Finding, ok } from './diagnosis/finding.ts';
+import { diagnoseMail } from './diagnosis/mail.ts';
+import { diagnoseOrigin } from './diagnosis/origin.ts';
 import { diagnosePostgres, diagnosePostgresExtensions } from './diagnosis/postgres.ts';
 import { type OutputOptions, oneLine, print } from './output.ts';
 
 export const addDoctorCommand = verb({
   description:
-    'Checks the settings, the database, the migrations and the data, and prints a remedy for each problem. Changes nothing. Exits with 1 if it finds an error.',
+    'Checks the settings, the public origin, the mail server, the database, the migrations and the data, and prints a remedy for each problem. Changes nothing. Exits with 1 if it finds an error.',
   examples: ['doctor', 'doctor --json'],
   input: {},
   perform: (_, output) => run(output),
@@ -42,7 +46,8 @@ async function diagnose(environment: NodeJS.ProcessEnv): Promise<Finding[]> {
   const { findings, config } = diagnoseSettings(environment);
   if (!config) return findings;
   const known = await diagnoseExtensions(config.EXTENSIONS, environment);
-  return [...findings, ...known.findings, ...(await reachDatabase(config, known))];
+  const ofMachine = await Promise.all([diagnoseOrigin(config), diagnoseMail(config), diagnoseDisks(config)]);
+  return [...findings, ...known.findings, ...ofMachine.flat(), ...(await reachDatabase(config, known))];
 }
 
 async function reachDatabase(config: Config, known: KnownExtensions): Promise<Finding[]> {
@@ -73,7 +78,8 @@ function diagnoseDatabase(url: string, config: Config, { extensions }: KnownExte
     const reached = ok(`The database ${describeDatabase(url)} answers`);
     const migrations = await diagnoseMigrations(url, streamsOf(extensions), config.TOLERATED_MIGRATIONS);
     const ofPostgres = await diagnosePostgresExtensions(database, migrations.isMigrated);
-    const found = [reached, ...postgres, ...ofPostgres, ...migrations.findings];
+    const ofServer = [await diagnoseClock(database.db), await diagnoseConnections(database.db, config)];
+    const found = [reached, ...postgres, ...ofServer, ...ofPostgres, ...migrations.findings];
     if (!migrations.isMigrated) return found;
     return [
       ...found,

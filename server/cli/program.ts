@@ -15,6 +15,7 @@ import { addDoctorCommand } from './doctor.ts';
 import { addExportCommand } from './export.ts';
 import { addFollowerCommands, addIdeaCommands } from './idea.ts';
 import { addImportCommand } from './import.ts';
+import { addInitCommand } from './init.ts';
 import { addInvitationCommands, addMemberCommands } from './member.ts';
 import { addMigrateCommand } from './migrate.ts';
 import { addNotificationCommands } from './notification.ts';
@@ -51,6 +52,7 @@ export function buildProgram(): Command {
   addWebhookCommands(program);
   addChatCommands(program);
   addUsageCommand(program, 'usage');
+  addInitCommand(program, 'init');
   addMigrateCommand(program, 'migrate');
   addExportCommand(program, 'export');
   addImportCommand(program, 'import');

@@ -26,19 +26,7 @@ type MailConfig = Pick<Config, 'SMTP_URL' | 'MAIL_FROM' | 'BASE_URL'>;
 export function buildMailer(config: MailConfig): Mailer | undefined {
   if (config.SMTP_URL === undefined) return undefined;
   const from = config.MAIL_FROM ?? `Idea-Board <no-reply@${new URL(config.BASE_URL).hostname}>`;
-  const transport = nodemailer.createTransport({
-    url: config.SMTP_URL,
-    pool: true,
-    // Turns off resending in nodemailer, because the message may have arrived before the connection was lost. The job
-    // decides whether to try again.
-    maxRequeues: 0,
-    connectionTimeout: 10_000,
-    greetingTimeout: 10_000,
-    socketTimeout: 30_000,
-    // Forbids nodemailer to read files, because mails have no attachments.
-    disableFileAccess: true,
-    disableUrlAccess: true,
-  });
+  const transport = createTransport(config.SMTP_URL);
   return {
     name: 'mail',
     async send({ to, language, messageId, references, unsubscribeUrl, ...content }) {
@@ -65,6 +53,32 @@ export function buildMailer(config: MailConfig): Mailer | undefined {
     },
     close: () => transport.close(),
   };
+}
+
+function createTransport(url: string) {
+  return nodemailer.createTransport({
+    url,
+    pool: true,
+    // Turns off resending in nodemailer, because the message may have arrived before the connection was lost. The job
+    // decides whether to try again.
+    maxRequeues: 0,
+    connectionTimeout: 10_000,
+    greetingTimeout: 10_000,
+    socketTimeout: 30_000,
+    // Forbids nodemailer to read files, because mails have no attachments.
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  });
+}
+
+/** Connects to the mail server and signs in, but sends no mail. Throws an error if this fails. */
+export async function checkMailServer(url: string): Promise<void> {
+  const transport = createTransport(url);
+  try {
+    await transport.verify();
+  } finally {
+    transport.close();
+  }
 }
 
 /** Wraps a task that sends mail. Without SMTP_URL the task does nothing, and the first skipped task logs a warning. */
