@@ -20,7 +20,7 @@ interface Options {
 
 const names = ['webhooks', 'bare loop', 'tuned floor', 'plain floor'] as const;
 
-/** The goal for the deliveries per second, divided by those of the bare loop. */
+/** The goal for the ratio of the deliveries per second to the rate of the bare loop. */
 const minRatio = 0.8;
 type Name = (typeof names)[number];
 

@@ -4,11 +4,11 @@ import type { ScenarioName } from './scenarios.ts';
 export interface Ratios {
   /** Requests per second, divided by the requests per second of the floor. */
   requests?: number | undefined;
-  /** The 99th percentile of the response time, divided by that of the floor. */
+  /** The 99th percentile of the response time, divided by the p99 of the floor. */
   p99?: number | undefined;
-  /** The CPU time of the server for each request, divided by that of the floor. */
+  /** The CPU time of the server for each request, divided by the CPU time of the floor. */
   cpu?: number | undefined;
-  /** The CPU time of the server for each request, divided by that of the scenario beside it, such as "get one". */
+  /** The CPU time of the server for each request, divided by its CPU time for the scenario beside it. */
   cpuBeside?: number | undefined;
 }
 
@@ -42,8 +42,8 @@ const names: Record<keyof Ratios, string> = {
 };
 
 /**
- * Returns a row for each goal with a measured figure: the goal, the measured figure, that of the last release, the limit
- * and the result.
+ * Returns a row for each goal with a measured figure. The row also has the figure of the last release, the limit and the
+ * result.
  */
 export function compareWithGoals(
   ratiosOf: (name: ScenarioName) => Ratios | undefined,

@@ -16,7 +16,7 @@ program
   .option('--only <names>', 'scenarios, separated by commas', names => names.split(','), [])
   .addOption(quick({ ideas: 10_000, votes: 100_000, seconds: 2, rounds: 2 }))
   .option('--json', 'write the figures as JSON')
-  .option('--save', 'save the ratios in scripts/bench/released.json, as those of the last release')
+  .option('--save', 'save the ratios as the last release in scripts/bench/released.json')
   .option(
     '--against [version]',
     'compare with another version instead of the floor: a commit or a directory (default: the last release)',

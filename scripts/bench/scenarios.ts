@@ -129,7 +129,7 @@ export type ScenarioName = keyof typeof scenariosByName;
 
 export const scenarios: Record<ScenarioName, Scenario> = scenariosByName;
 
-/** Returns the scenarios with the given names, in the order in which they run. Without names, returns all scenarios. */
+/** Returns the scenarios with the given names in the order of the benchmark. Without names, returns all scenarios. */
 export function chosenScenarios(names: readonly string[]): ScenarioName[] {
   const all = Object.keys(scenarios) as ScenarioName[];
   return names.length === 0 ? all : all.filter(name => names.includes(name));
