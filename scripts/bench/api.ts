@@ -1,6 +1,7 @@
 import packageFile from '../../package.json' with { type: 'json' };
 import type { Usage } from './answer-calls.ts';
 import type { LoadOrder, LoadResult } from './load.ts';
+import { readRelease, saveRelease } from './released.ts';
 import {
   countFailedRounds,
   describe,
@@ -10,64 +11,54 @@ import {
   type ScenarioRounds,
   summarize,
 } from './report.ts';
-import { type ScenarioName, scenarios, type Targets } from './scenarios.ts';
-import { seed } from './seed.ts';
+import { chosenScenarios, type ScenarioName, scenarios, type Targets } from './scenarios.ts';
+import { type Seed, seed } from './seed.ts';
 import { type Child, note, type Stage } from './stage.ts';
 
-/** The server runs with the Node options of `npm start`. */
-const { node, compiled } = packageFile.config;
-
-interface RunningServer {
+export interface RunningServer {
   child: Child;
   baseUrl: string;
+  targets: Targets;
 }
 
 /**
  * Compares the server with the "floor", a minimal server that does only the unavoidable work. Fails if any answer has a
- * status other than 2xx.
+ * status other than 2xx. Prints the missed goals, but does not fail because of them.
  */
 export async function run(stage: Stage, options: Options): Promise<boolean> {
   const report = await measure(stage, options);
-  process.stdout.write(options.json ? `${JSON.stringify(summarize(report), null, 2)}\n` : describe(report));
+  const { ratios } = await readRelease();
+  process.stdout.write(options.json ? `${JSON.stringify(summarize(report), null, 2)}\n` : describe(report, ratios));
+  if (options.save) await saveRelease(report);
   return countFailedRounds(report) === 0;
 }
 
 async function measure(stage: Stage, options: Options): Promise<Report> {
   note(`seeding ${options.ideas} ideas and ${options.votes} votes`);
-  const { url, filled: seeded } = await stage.startDatabase(client => seed(client, options));
-
-  const start = async (file: string): Promise<RunningServer> => {
-    const child = stage.startChild(file, { NODE_COMPILE_CACHE: compiled, DATABASE_URL: url }, node.split(' '));
-    return { child, baseUrl: await child.call<string>('url') };
-  };
-  const floor = await start('floor/server.ts');
-  const server = await start('idea-board.ts');
+  const { url, filled } = await stage.startDatabase(client => seed(client, options));
+  const floor = await startServer(stage, 'floor/server.ts', url, filled);
+  const server = await startServer(stage, 'idea-board.ts', url, filled);
   const load = stage.startChild('load.ts');
-  const targets: Targets = { ...seeded, cursors: await collectDeepCursors(server.baseUrl, seeded) };
-
-  const runRound = async (which: RunningServer, scenario: ScenarioName, seconds: number): Promise<Round> => {
-    const order: LoadOrder = { baseUrl: which.baseUrl, scenario, targets, seconds };
-    const { result, cpuMicroseconds } = await which.child.measureCpu(() => load.call<LoadResult>(order));
-    return { ...result, cpuMicroseconds: cpuMicroseconds / result.requests };
-  };
+  server.targets.cursors = await collectDeepCursors(server);
 
   const warmUpSeconds = options.quick ? 1 : 2;
   const results: ScenarioRounds[] = [];
-  for (const name of Object.keys(scenarios) as ScenarioName[]) {
-    if (options.only.length > 0 && !options.only.includes(name)) continue;
-    const { title, comparedWith } = scenarios[name];
-    const runFloor =
-      comparedWith === 'floor'
-        ? (seconds: number) => runRound(floor, name, seconds)
-        : comparedWith && ((seconds: number) => runRound(server, comparedWith, seconds));
+  for (const name of chosenScenarios(options.only)) {
+    const { title, hasFloor, beside } = scenarios[name];
     note(title);
-    const result: ScenarioRounds = { name, server: [], floor: [] };
-    await runFloor?.(warmUpSeconds);
-    await runRound(server, name, warmUpSeconds);
-    // The rounds of the two servers alternate, so that other load on the machine affects both servers equally.
-    for (let round = 0; round < options.rounds; round++) {
-      if (runFloor) result.floor.push(await runFloor(options.seconds));
-      result.server.push(await runRound(server, name, options.seconds));
+    const result: ScenarioRounds = { name, server: [], floor: [], beside: [] };
+    // The rounds alternate, so that other load on the machine affects all of them equally. The first one is a warm-up.
+    for (let round = 0; round <= options.rounds; round++) {
+      const seconds = round === 0 ? warmUpSeconds : options.seconds;
+      const floorRound = hasFloor && (await runRound(floor, load, name, seconds));
+      const besideRound = beside && (await runRound(server, load, beside, seconds));
+      await server.child.call('observeLoop');
+      const serverRound = await runRound(server, load, name, seconds);
+      const loopDelayP99Ms = await server.child.call<number>('loopDelayP99Ms');
+      if (round === 0) continue;
+      if (floorRound) result.floor.push(floorRound);
+      if (besideRound) result.beside.push(besideRound);
+      result.server.push({ ...serverRound, loopDelayP99Ms });
     }
     results.push(result);
   }
@@ -76,8 +67,26 @@ async function measure(stage: Stage, options: Options): Promise<Report> {
   return { options, scenarios: results, residentBytes: { server: ofServer, floor: ofFloor } };
 }
 
+/** Starts a server with the Node options of `npm start`. */
+export async function startServer(stage: Stage, file: string, url: string, seeded: Seed): Promise<RunningServer> {
+  const { node, compiled } = packageFile.config;
+  const child = stage.startChild(file, { NODE_COMPILE_CACHE: compiled, DATABASE_URL: url }, node.split(' '));
+  return { child, baseUrl: await child.call<string>('url'), targets: { ...seeded, cursors: [] } };
+}
+
+export async function runRound(
+  { child, baseUrl, targets }: RunningServer,
+  load: Child,
+  scenario: ScenarioName,
+  seconds: number,
+): Promise<Round> {
+  const order: LoadOrder = { baseUrl, scenario, targets, seconds };
+  const { result, cpuMicroseconds } = await child.measureCpu(() => load.call<LoadResult>(order));
+  return { ...result, cpuMicroseconds: cpuMicroseconds / result.requests };
+}
+
 /** Collects the cursors of pages in the older half of the list of ideas. */
-async function collectDeepCursors(baseUrl: string, { tokens, ideaIds }: Omit<Targets, 'cursors'>): Promise<string[]> {
+export async function collectDeepCursors({ baseUrl, targets: { tokens, ideaIds } }: RunningServer): Promise<string[]> {
   const cursors: string[] = [];
   const pages = Math.floor(ideaIds.length / 20);
   for (let part = 0; part < 32; part++) {

@@ -5,6 +5,7 @@ import { median, quantile } from 'simple-statistics';
 import { buildSecretBox } from '../../server/domain/secret-box.ts';
 import { makeWebhookSecret, secretPurpose } from '../../server/domain/webhooks/webhook-secret.ts';
 import { formatTable } from './format-table.ts';
+import { goalRow } from './goals.ts';
 import { seed } from './seed.ts';
 import { type Child, note, type Stage } from './stage.ts';
 
@@ -17,7 +18,10 @@ interface Options {
   json?: true;
 }
 
-const names = ['webhooks', 'tuned floor', 'plain floor'] as const;
+const names = ['webhooks', 'bare loop', 'tuned floor', 'plain floor'] as const;
+
+/** The goal for the ratio of the deliveries per second to the rate of the bare loop. */
+const minRatio = 0.8;
 type Name = (typeof names)[number];
 
 interface Measured {
@@ -34,8 +38,8 @@ const endpoints = 4;
 const ideas = 256;
 
 /**
- * Measures the rate and the delay of webhook deliveries. Compares our worker with two minimal workers ("floors"), which
- * only send the same HTTP requests.
+ * Measures the rate and the delay of webhook deliveries. Compares our worker with a bare loop without a job queue, and
+ * with two minimal workers of graphile-worker ("floors"). All of them only send the same HTTP requests.
  */
 export async function run(stage: Stage, options: Options): Promise<boolean> {
   const results = await measure(stage, options);
@@ -58,6 +62,8 @@ async function measure(stage: Stage, options: Options): Promise<Record<Name, Mea
   const receiverUrl = await receiver.call<string>('url');
   const worker = stage.startChild('idea-board.ts', environment);
   const floor = stage.startChild('floor/worker.ts', environment);
+  await client.query(makeOutbox);
+  const outbox = stage.startChild('floor/outbox.ts', environment);
   await addEndpoints(client, receiverUrl, appKey);
   const { rows } = await client.query('select idea_columns(1, 1)::text as body');
   const body = String(rows[0].body);
@@ -75,8 +81,9 @@ async function measure(stage: Stage, options: Options): Promise<Record<Name, Mea
         return `evt_${rows[0].id}`;
       },
     },
-    'tuned floor': floorOf(floor, 'start tuned', client, receiverUrl, body),
-    'plain floor': floorOf(floor, 'start plain', client, receiverUrl, body),
+    'bare loop': floorOf(outbox, 'start', client, addToOutbox, [receiverUrl, body]),
+    'tuned floor': floorOf(floor, 'start tuned', client, addBareJobs, [receiverUrl, body]),
+    'plain floor': floorOf(floor, 'start plain', client, addBareJobs, [receiverUrl, body]),
   };
 
   const results = Object.fromEntries(
@@ -115,17 +122,23 @@ interface Contestant {
   queueOne(index: number): Promise<string>;
 }
 
-function floorOf(child: Child, startMessage: string, client: pg.Client, url: string, body: string): Contestant {
+/** The statement `add` adds deliveries with the numbers from $1 to $2. The other parameters are the URL and the body. */
+function floorOf(
+  child: Child,
+  startMessage: string,
+  client: pg.Client,
+  add: string,
+  request: [url: string, body: string],
+): Contestant {
   return {
     child,
     startMessage,
     queueMany: async count => {
-      await client.query(addBareJobs, [count, url, body]);
+      await client.query(add, [1, count, ...request]);
     },
     queueOne: async index => {
-      const id = `evt_${index}`;
-      await client.query(addBareJob, [url, id, body]);
-      return id;
+      await client.query(add, [index, index, ...request]);
+      return `evt_${index}`;
     },
   };
 }
@@ -176,12 +189,17 @@ const recordOne = `select record_event(
   ) as id`;
 
 const addBareJobs = `select count(graphile_worker.add_job(
-    'bench_post', json_build_object('url', $2::text, 'id', 'evt_' || n, 'body', $3::text)
-  )) from generate_series(1, $1::int) n`;
+    'bench_post', json_build_object('url', $3::text, 'id', 'evt_' || n, 'body', $4::text)
+  )) from generate_series($1::int, $2::int) n`;
 
-const addBareJob = `select graphile_worker.add_job(
-    'bench_post', json_build_object('url', $1::text, 'id', $2::text, 'body', $3::text)
+const makeOutbox = `create table bench_outbox (
+    id bigint generated always as identity primary key, url text, event_id text, body text
   )`;
+
+const addToOutbox = `with added as (
+    insert into bench_outbox (url, event_id, body) select $3, 'evt_' || n, $4 from generate_series($1::int, $2::int) n
+  )
+  select pg_notify('bench_outbox', '')`;
 
 async function addEndpoints(client: pg.Client, url: string, appKey: Buffer) {
   const box = buildSecretBox(appKey);
@@ -207,10 +225,13 @@ function describe(options: Options, results: Record<Name, Measured>): string {
   ];
   return `
 ${options.deliveries} deliveries to ${endpoints} endpoints at a time, ${options.concurrency} concurrent jobs; medians of ${options.rounds} interleaved rounds.
-The delay is from the commit to the arrival, at ${options.perSecond} events per second. Both floors only send the same requests from
-graphile-worker jobs. The tuned one has the graphile-worker settings of our worker.
+The delay is from the commit to the arrival, at ${options.perSecond} events per second. The bare loop takes a hundred rows from a table,
+signs them and sends the requests. Both floors only send the same requests from graphile-worker jobs. The tuned one has
+the graphile-worker settings of our worker.
 Receiver, workers and PostgreSQL share this machine. Compare only the ratios with other machines.
 
 ${formatTable(rows)}
+
+${formatTable([['goal', 'measured', '', 'limit', ''], goalRow('deliveries/s to the bare loop', rate('webhooks') / rate('bare loop'), minRatio, { isMinimum: true })])}
 `;
 }

@@ -16,7 +16,12 @@ program
   .option('--only <names>', 'scenarios, separated by commas', names => names.split(','), [])
   .addOption(quick({ ideas: 10_000, votes: 100_000, seconds: 2, rounds: 2 }))
   .option('--json', 'write the figures as JSON')
-  .action(options => measure(import('./api.ts'), options));
+  .option('--save', 'save the ratios as the last release in scripts/bench/released.json')
+  .option(
+    '--against [version]',
+    'compare with another version instead of the floor: a commit or a directory (default: the last release)',
+  )
+  .action(options => measure(options.against ? import('./against.ts') : import('./api.ts'), options));
 
 program
   .command('events')
@@ -46,6 +51,14 @@ program
   .option('--rounds <n>', 'rounds of each request', wholeNumber, 3)
   .option('--only <text>', 'requests whose name contains this', '')
   .action(options => measure(import('./hostile.ts'), options));
+
+program
+  .command('memory')
+  .description('measures the memory of the server and its worker during many requests')
+  .option('--ideas <n>', 'ideas on the board', wholeNumber, 20_000)
+  .option('--requests <n>', 'requests', wholeNumber, 1_000_000)
+  .option('--samples <n>', 'number of samples', wholeNumber, 20)
+  .action(options => measure(import('./memory.ts'), options));
 
 program
   .command('pages')

@@ -14,41 +14,73 @@ export interface Targets {
   cursors: string[];
 }
 
-export type Draft = Omit<Request, 'headers'> & { headers?: Record<string, string> };
+export type Draft = Omit<Request, 'headers'> & {
+  headers?: Record<string, string>;
+  /** The token of the request. By default, each request has a random token. */
+  token?: string | undefined;
+};
 
 interface Scenario {
   title: string;
-  /**
-   * The requests to compare the scenario with: the same requests to the minimal server ("floor"), or another scenario
-   * on the same server.
-   */
-  comparedWith?: 'floor' | 'list' | 'one' | 'vote';
+  /** Whether the minimal server ("floor") answers the same requests. */
+  hasFloor?: true;
+  /** Another scenario, which runs beside this one on the same server. */
+  beside?: 'list' | 'one' | 'vote';
   draft(targets: Targets): Draft;
 }
 
 const scenariosByName = {
   list: {
     title: 'list 20 newest',
-    comparedWith: 'floor',
+    hasFloor: true,
     draft: () => get('/api/v1/ideas'),
   },
   one: {
     title: 'get one',
-    comparedWith: 'floor',
+    hasFloor: true,
     draft: ({ ideaIds }) => get(`/api/v1/ideas/${anyOf(ideaIds)}`),
   },
   vote: {
     title: 'vote',
-    comparedWith: 'floor',
+    hasFloor: true,
     draft: ({ ideaIds }) =>
       post(`/api/v1/ideas/${anyOf(ideaIds)}/vote`, { value: anyOf(['up', 'up', 'up', 'down', 'none']) }),
   },
   search: {
     title: 'search a prefix, a quarter rare words',
+    hasFloor: true,
     draft: ({ words }) => {
       const isRare = Math.random() < 0.25;
       const rare = words[Math.floor((words.length * (1 + Math.random())) / 2)];
       return get(`/api/v1/ideas?q=${isRare ? rare : byFrequency(words).slice(0, 3)}`);
+    },
+  },
+  similar: {
+    title: 'similar ideas',
+    hasFloor: true,
+    draft: ({ words }) => {
+      const { title, body } = newIdea(words);
+      return get(`/api/v1/ideas/similar?${new URLSearchParams({ title, body: body.slice(0, 1000) })}`);
+    },
+  },
+  status: {
+    title: 'set a status',
+    hasFloor: true,
+    draft: ({ ideaIds }) =>
+      post(`/api/v1/ideas/${anyOf(ideaIds)}/status`, { status: anyOf(['open', 'planned', 'in_progress', 'done']) }),
+  },
+  tag: {
+    title: 'add a tag',
+    hasFloor: true,
+    draft: ({ ideaIds }) => post(`/api/v1/ideas/${anyOf(ideaIds)}/tags`, { tag_id: 1 + Math.floor(Math.random() * 8) }),
+  },
+  comment: {
+    title: 'comment',
+    hasFloor: true,
+    beside: 'one',
+    draft: targets => {
+      const { ideaId, token } = nextPair(targets);
+      return { ...post(`/api/v1/ideas/${ideaId}/comments`, { body: 'We would use this every week.' }), token };
     },
   },
   top: {
@@ -61,25 +93,34 @@ const scenariosByName = {
   },
   'list-tool': {
     title: 'tool: list 20 newest',
-    comparedWith: 'list',
+    beside: 'list',
     draft: () => call('list_ideas', {}),
   },
   'one-tool': {
     title: 'tool: get one',
-    comparedWith: 'one',
+    beside: 'one',
     draft: ({ ideaIds }) => call('get_idea', { id: anyOf(ideaIds) }),
   },
   'vote-tool': {
     title: 'tool: vote',
-    comparedWith: 'vote',
+    beside: 'vote',
     draft: ({ ideaIds }) => call('vote_idea', { id: anyOf(ideaIds), value: anyOf(['up', 'up', 'up', 'down', 'none']) }),
   },
-  // This scenario is the last one, because it adds ideas to the board.
   create: {
     title: 'create an idea',
-    draft: ({ words }) => {
-      const sentence = (length: number) => Array.from({ length }, () => byFrequency(words)).join(' ');
-      return post('/api/v1/ideas', { title: sentence(6), body: sentence(60) });
+    hasFloor: true,
+    beside: 'one',
+    draft: ({ words }) => post('/api/v1/ideas', newIdea(words)),
+  },
+  // This scenario is the last one, because nobody can vote on a merged idea.
+  merge: {
+    title: 'merge and unmerge',
+    hasFloor: true,
+    draft: ({ ideaIds }) => {
+      const { sourceId, targetId, isMerge } = nextMerge(ideaIds);
+      return isMerge
+        ? post(`/api/v1/ideas/${sourceId}/merge`, { target_id: targetId })
+        : post(`/api/v1/ideas/${sourceId}/unmerge`, {});
     },
   },
 } satisfies Record<string, Scenario>;
@@ -88,10 +129,16 @@ export type ScenarioName = keyof typeof scenariosByName;
 
 export const scenarios: Record<ScenarioName, Scenario> = scenariosByName;
 
+/** Returns the scenarios with the given names in the order of the benchmark. Without names, returns all scenarios. */
+export function chosenScenarios(names: readonly string[]): ScenarioName[] {
+  const all = Object.keys(scenarios) as ScenarioName[];
+  return names.length === 0 ? all : all.filter(name => names.includes(name));
+}
+
 export function makeRequests(name: ScenarioName, targets: Targets, count: number): Request[] {
   return Array.from({ length: count }, () => {
-    const draft = scenarios[name].draft(targets);
-    const headers: Record<string, string> = { ...draft.headers, authorization: `Bearer ${anyOf(targets.tokens)}` };
+    const { token = anyOf(targets.tokens), ...draft } = scenarios[name].draft(targets);
+    const headers: Record<string, string> = { ...draft.headers, authorization: `Bearer ${token}` };
     if (draft.body !== undefined) headers['content-type'] = 'application/json';
     return { ...draft, headers };
   });
@@ -114,6 +161,38 @@ function call(name: string, given: Record<string, unknown>): Draft {
 
 function anyOf<T>(choices: readonly T[]): T {
   return choices[Math.floor(Math.random() * choices.length)] as T;
+}
+
+let pairs = 0;
+
+/** Returns each pair of an idea and a token only once, because nobody may comment twice in a row. */
+function nextPair({ ideaIds, tokens }: Targets) {
+  const round = Math.floor(pairs / ideaIds.length);
+  const index = pairs % ideaIds.length;
+  pairs++;
+  return { ideaId: ideaIds[index], token: tokens[(index + round) % tokens.length] };
+}
+
+let merge: { sourceId: number | undefined; targetId: number | undefined } | undefined;
+
+/**
+ * Returns a random merge and then its undoing. A source has only one possible target, so a request never finds a source
+ * that is merged into another idea.
+ */
+function nextMerge(ideaIds: readonly number[]) {
+  if (merge) {
+    const undone = { ...merge, isMerge: false };
+    merge = undefined;
+    return undone;
+  }
+  const index = 2 * Math.floor((Math.random() * (ideaIds.length - 1)) / 2);
+  merge = { sourceId: ideaIds[index], targetId: ideaIds[index + 1] };
+  return { ...merge, isMerge: true };
+}
+
+function newIdea(words: readonly string[]): { title: string; body: string } {
+  const sentence = (length: number) => Array.from({ length }, () => byFrequency(words)).join(' ');
+  return { title: sentence(6), body: sentence(60) };
 }
 
 /**

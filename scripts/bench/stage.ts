@@ -54,7 +54,10 @@ export class Stage {
    * Starts PostgreSQL, migrates and fills its database, and restarts it with production settings. From then on,
    * PostgreSQL writes every commit to the disk.
    */
-  async startDatabase<Filled>(fill: (client: pg.Client) => Promise<Filled>): Promise<Database<Filled>> {
+  async startDatabase<Filled>(
+    fill: (client: pg.Client) => Promise<Filled>,
+    migrateDatabase: (url: string) => Promise<unknown> = migrate,
+  ): Promise<Database<Filled>> {
     const starting = startOwnPostgres({}, { isOnDisk: true });
     // Waits for a PostgreSQL that is still starting. Otherwise that PostgreSQL would continue to run after the
     // benchmark.
@@ -71,7 +74,7 @@ export class Stage {
       await postgres.start();
     };
     await restart(fillSettings);
-    await migrate(postgres.url);
+    await migrateDatabase(postgres.url);
     const client = new pg.Client({ connectionString: postgres.url });
     await client.connect();
     const filled = await fill(client).finally(() => client.end());
@@ -79,6 +82,11 @@ export class Stage {
     // Writes the files now. Otherwise the operating system would write them during the measurement.
     await promisify(execFile)('sync');
     return { url: postgres.url, postgres, filled };
+  }
+
+  /** Runs `stop` at the end, before the work of earlier calls and before older processes stop. */
+  onStop(stop: () => Promise<unknown>) {
+    this.#stops.push(stop);
   }
 
   async connect(url: string): Promise<pg.Client> {

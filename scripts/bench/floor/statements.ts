@@ -9,7 +9,7 @@
  */
 export const authenticate = `
   with token as materialized (
-    select t.id, t.secret_hash, t.voter_id, t.account_id, g.board_id
+    select t.id, t.secret_hash, t.voter_id, t.issuer_id, t.account_id, g.board_id
     from api_tokens t join api_token_boards g on g.account_id = t.account_id and g.token_id = t.id
     where t.id = $1 and t.revoked_at is null and (t.expires_at is null or t.expires_at > now())
   ),
@@ -22,7 +22,8 @@ export const authenticate = `
           expires_at = excluded.expires_at
     returning count
   )
-  select token.secret_hash, token.voter_id, token.account_id, token.board_id, charged.count
+  select token.id as token_id, token.secret_hash, token.voter_id, token.issuer_id as user_id, token.account_id,
+    token.board_id, charged.count
   from token left join charged on true`;
 
 /**
@@ -58,13 +59,23 @@ export const selectIdea = `
  * Parameters: $1 account, $2 board, $3 voter. The query reads one row more than a page, to find out whether another
  * page follows.
  */
-export const listIdeas = `
+export const listIdeas = newestIdeas('');
+
+/**
+ * Parameters: those of listIdeas, and $4 the search text. PostgreSQL plans this statement for each search text, because
+ * a rare word needs another index than a frequent word.
+ */
+export const searchIdeas = newestIdeas('and i.title_words @@ words_query($4)');
+
+function newestIdeas(filter: string): string {
+  return `
   select ${fields}
   from (
     select newest.id, newest.created_at
     from statuses shown cross join lateral (
       select i.id, i.created_at from ideas i
       where i.account_id = $1 and i.status_id = shown.id and i.moderation_state = 'published' and i.merged_into_id is null
+        ${filter}
       order by i.created_at desc, i.id desc
       limit 21
     ) newest
@@ -74,6 +85,15 @@ export const listIdeas = `
   ) page
   join ideas i on i.account_id = $1 and i.id = page.id ${joins}
   order by page.created_at desc, page.id desc`;
+}
+
+/** Parameters: $1 account, $2 board, $3 voter, $4 title, $5 body. */
+export const similarIdeas = `
+  select ${fields}, round(found.similarity::numeric, 3)::float8 as similarity
+  from similar_ideas($1, $2, $4, $5) found join ideas i on i.account_id = $1 and i.id = found.idea_id ${joins}
+  where i.board_id = $2 and i.moderation_state = 'published' and i.merged_into_id is null and not s.is_hidden
+  order by found.similarity desc, i.score desc, i.id desc
+  limit 10`;
 
 /** Parameters: $1 account, $2 board, $3 voter, $4 idea, $5 value. Returns no row if the vote is not allowed. */
 export const castVote = 'select up_count, down_count from floor_vote($1, $2, $3, $4, $5)';
