@@ -1595,7 +1595,7 @@ begin
   ),
   words as materialized (
     select row_number() over (order by f.in_title desc, f.place) as place, f.word, f.in_title,
-      prefix_query(array[f.beginning]) as query, prefix_query(array[v_board || f.beginning]) as board_query,
+      prefix_query(array[v_board || f.beginning]) as query,
       coalesce((select sum(t.idea_count) from common_terms t where starts_with(t.term, v_board || f.beginning)), 0) > 3000 as is_common
       from (
         select t.*, true as in_title from title_parts t
@@ -1607,9 +1607,9 @@ begin
   ),
   searches as materialized (
     select w.place, case when w.in_title then (
-      select coalesce(string_agg(format('%L', v_board || k.key), ' | ') || ' | ', '') || w.board_query::text
+      select coalesce(string_agg(format('%L', v_board || k.key), ' | ') || ' | ', '') || w.query::text
         from unnest(typo_keys(array[w.word])) as k (key)
-    )::tsquery else w.board_query end as query
+    )::tsquery else w.query end as query
     from words w where not w.is_common
     union all
     (
@@ -1642,9 +1642,10 @@ begin
      limit 60
   ),
   compared as materialized (
-    select i.id, similarity(v_title, array_to_string(tsvector_to_array(i.title_words), ' ')) as title_similarity,
-      i.title_words || to_tsvector('idea_search', normalize(left(i.body, 1000), nfkc)) as terms
-      from candidates c join ideas i on i.account_id = p_account_id and i.id = c.id
+    select i.id, similarity(v_title, array_to_string(tsvector_to_array(i.title_words), ' ')) as title_similarity, t.terms
+      from candidates c
+      join ideas i on i.account_id = p_account_id and i.id = c.id
+      join idea_terms t on t.account_id = p_account_id and t.idea_id = c.id
   ),
   matches as (
     select c.id, w.place, w.in_title, c.terms @@ w.query as is_match from compared c cross join words w

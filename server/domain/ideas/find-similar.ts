@@ -4,8 +4,7 @@ import type { Database } from '../../database/database.ts';
 import { type Arguments, query, type RowOf } from '../../database/query.ts';
 import { statementTimeout } from '../../database/unavailable.ts';
 import type { ReadOperation } from '../operation.ts';
-import { excerptOf } from './list-ideas.ts';
-import { ideaViews } from './read-idea.ts';
+import { excerptOf, ideaViews } from './read-idea.ts';
 
 /** The time limit of a search for similar ideas, in milliseconds. */
 const searchMs = 300;

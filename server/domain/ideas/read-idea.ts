@@ -44,6 +44,19 @@ export function ideaViews(db: Kysely<Tables>, accountId: Expression<number>, vot
 }
 
 /**
+ * Selects the beginning of an idea's body, or the whole body if the maximum length is null. The idea has the SQL alias
+ * `i`. Compares the lengths in bytes, because PostgreSQL knows the length of a long body in bytes without reading the
+ * body.
+ */
+export function excerptOf(maxLength: Expression<number | null>) {
+  const excerpt = sql<string>`left(i.body, ${maxLength}::int)`;
+  return [
+    sql<string>`coalesce(${excerpt}, i.body)`.as('body'),
+    sql<boolean>`coalesce(octet_length(i.body) > octet_length(${excerpt}), false)`.as('body_truncated'),
+  ] as const;
+}
+
+/**
  * The condition that the state of an idea lets a reader see the idea. Every reader may see published ideas, and only
  * moderators may see pending ideas. Nobody may see rejected or deleted ideas. Moderators read rejected ideas with other
  * queries. Another condition, isShownTo(), hides ideas in hidden statuses from visitors of a public board.

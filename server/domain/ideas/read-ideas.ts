@@ -2,8 +2,7 @@ import { maxIdsOfRequest } from '../../../contract/limits.ts';
 import { type Arguments, query, type RowOf } from '../../database/query.ts';
 import { isPublicReader, type ReadOperation } from '../operation.ts';
 import type { Page } from '../pagination.ts';
-import { excerptOf } from './list-ideas.ts';
-import { ideaViews, isShownTo, isVisible } from './read-idea.ts';
+import { excerptOf, ideaViews, isShownTo, isVisible } from './read-idea.ts';
 
 interface GivenIdeas {
   accountId: number;

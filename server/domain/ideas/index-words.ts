@@ -1,0 +1,42 @@
+import { sql } from 'kysely';
+import { type Arguments, query } from '../../database/query.ts';
+import type { ReadOperation } from '../operation.ts';
+
+/**
+ * Selects the words of a search, with the estimated share of ideas whose titles match the word. The estimates come from
+ * PostgreSQL's statistics of all boards together.
+ */
+const selectFrequencies = query('select_word_frequencies', (db, $: Arguments<{ q: string }>) => {
+  const common = sql<{ term: string; frequency: number }>`(
+    select unnest(most_common_elems::text::text[]) as term, unnest(most_common_elem_freqs) as frequency
+    from pg_stats
+    where schemaname = current_schema() and tablename = 'ideas' and attname = 'title_words'
+  )`;
+  const words = sql<{ word: string }>`(
+    select unnest(tsvector_to_array(to_tsvector('idea_search', normalize(${$.q}, nfkc)))) as word
+  )`;
+  return db
+    .selectFrom(words.as('searched'))
+    .leftJoin(common.as('common'), join => join.on(sql<boolean>`starts_with(common.term, searched.word)`))
+    .groupBy('searched.word')
+    .select(['searched.word', sql<number>`coalesce(sum(common.frequency), 0)::double precision`.as('frequency')])
+    .orderBy('frequency');
+});
+
+/** Two words with lower frequencies than this are equally good for the index. */
+const rare = 0.0005;
+/** A word that is so many times as frequent as the rarest word makes a search in the index slower. */
+const maxRatio = 20;
+
+/**
+ * Returns the words of a search that PostgreSQL should look up in the index of words: the rarest word, and other words
+ * that are not much more frequent. Returns null for a search with only one word.
+ */
+export async function selectIndexWords(op: ReadOperation, q: string): Promise<string[] | null> {
+  if (!q.includes(' ')) return null;
+  const words = await op.query(selectFrequencies, { q });
+  const [rarest] = words;
+  if (!rarest || words.length === 1) return null;
+  const limit = maxRatio * Math.max(rarest.frequency, rare);
+  return words.filter(({ frequency }) => frequency <= limit).map(({ word }) => word);
+}
