@@ -34,14 +34,13 @@ export function coalesceCalls<Item, Result>(
  */
 export function coalesceCallsByAccount<Item extends { accountId: number }, Result>(
   run: (accountId: number, items: Item[]) => Promise<Result[]>,
-  limits?: Coalescing,
 ): (item: Item) => Promise<Result> {
   return coalesce(async calls => {
     const byAccount = Map.groupBy(calls, ({ item }) => item.accountId);
     await Promise.all(
       byAccount.entries().map(([accountId, ofAccount]) => settle(ofAccount, items => run(accountId, items))),
     );
-  }, limits);
+  });
 }
 
 async function settle<Item, Result>(

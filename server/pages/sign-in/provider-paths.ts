@@ -4,8 +4,8 @@ import { listProviderButtons } from '../../domain/identities/providers.ts';
 import { shownName } from '../shell/show.ts';
 
 /** Returns the path where a sign-in with an identity provider begins. */
-export function providerPath(key: string, next?: string): string {
-  return `/sign-in/provider/${key}${next === undefined ? '' : `?${new URLSearchParams({ next })}`}`;
+export function providerPath(key: string): string {
+  return `/sign-in/provider/${key}`;
 }
 
 /**

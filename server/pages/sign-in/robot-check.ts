@@ -10,8 +10,8 @@ const minMs = 2_000;
 
 /**
  * Recognizes forms that programs send. Such a form arrives too soon after its page, or has a value in a field that
- * people do not see. The page has the time of its creation in a hidden field, with a signature, so that a program must load
- * the page.
+ * people do not see. The page has the time of its creation in a hidden field, with a signature, so that a program must
+ * load the page.
  */
 export function buildRobotCheck({ appKey, clock }: Pick<ServerDependencies, 'appKey' | 'clock'>) {
   const signer = buildSigner(appKey, 'form time');
