@@ -11,6 +11,7 @@ import { readRelease } from './released.ts';
 import { isFailed, type Options, type Round } from './report.ts';
 import { chosenScenarios, connections, type ScenarioName, scenarios } from './scenarios.ts';
 import { seed } from './seed.ts';
+import { isBelowSpread, spreadOf } from './spread.ts';
 import { type Child, note, type Stage } from './stage.ts';
 
 const runProgram = promisify(execFile);
@@ -85,15 +86,6 @@ async function compareScenario(
 
 function isSlower({ requestRatios, cpuRatios }: Comparison): boolean {
   return isBelowSpread(requestRatios) || isBelowSpread(cpuRatios);
-}
-
-/** Whether the median is below 1 by more than half of the difference between the largest and the smallest ratio. */
-function isBelowSpread(ratios: number[]): boolean {
-  return 1 - median(ratios) > spreadOf(ratios);
-}
-
-function spreadOf(ratios: number[]): number {
-  return (Math.max(...ratios) - Math.min(...ratios)) / 2;
 }
 
 function describe(results: Comparison[], { ideas, votes, seconds }: Options, against: string | true): string {
