@@ -77,7 +77,10 @@ export interface ExtensionDefinition<Settings extends z.ZodObject = z.ZodObject>
    * `17 3 * * *`.
    */
   readonly cron?: { readonly [task: string]: string };
-  /** Deletes the extension's data about a user. It runs in the transaction that erases the user. */
+  /**
+   * Deletes the extension's data about a user. It runs in the first transaction of the erasure, when `users.email` still
+   * has the e-mail address, and again in the last transaction, before the user's row is deleted.
+   */
   eraseUser?(transaction: ExtensionQueries, userId: number): Promise<void>;
 }
 

@@ -1,8 +1,10 @@
 import { beforeEach, describe, expect, test } from 'vitest';
+import { requestDeletion } from '../domain/erasure/populate.ts';
+import { runCleanUp } from '../domain/erasure/run.ts';
 import { sign } from '../fixtures/extensions/form-inbox/signature.ts';
 import { testClock } from '../helpers/clock.ts';
 import { createDatabaseForFile } from '../helpers/database.ts';
-import { createWorld, issueToken } from '../helpers/fixtures.ts';
+import { createUser, createWorld, issueToken } from '../helpers/fixtures.ts';
 import { runJobs } from '../helpers/jobs.ts';
 import { request } from '../helpers/request.ts';
 import { startServerForFile } from '../helpers/server.ts';
@@ -129,10 +131,13 @@ test('form submissions are deleted after 90 days by default, and their ideas sta
   expect(await ideas()).toHaveLength(2);
 });
 
-test("eraseUser() of the example extension removes the e-mail address of the user's row from stored form submissions", async () => {
-  await send(submission('s-1', 'By Ada', 'ADA@example.com'));
+test('the erasure of a user removes the e-mail address of the user from the form submissions that the example extension stores', async () => {
+  const userId = await createUser(db);
+  await db.sql(`update users set email = 'Alan@example.com' where id = $1`, [userId]);
+  await send(submission('s-1', 'By Alan', 'ALAN@example.com'));
   await send(submission('s-2', 'By Grace'));
-  await db.database.transaction(async transaction => inbox.eraseUser?.(transaction, world.ownerId));
+  await requestDeletion(db, userId);
+  expect(await runCleanUp(db, { erasers: [inbox] })).toMatchObject({ users: [{ id: userId }], failed: [] });
   expect(await submissions()).toMatchObject([
     { id: 's-1', respondent: null },
     { id: 's-2', respondent: 'grace@example.com' },

@@ -144,8 +144,8 @@ export interface ErasureResult {
 export interface UserEraser {
   readonly name: string;
   /**
-   * Erases the user's data in the last transaction of the erasure, before the row of the user is deleted. The server
-   * may call this method more than once for the same user.
+   * Erases the user's data. The server calls this method in the first transaction of the erasure, when the user still has
+   * the e-mail address, and again in the last transaction, before the row of the user is deleted.
    */
   eraseUser?(transaction: Queryable, userId: number): Promise<void>;
 }

@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely';
-import type { Database } from '../../database/database.ts';
+import type { Database, Queryable } from '../../database/database.ts';
 import { type Arguments, type Query, query } from '../../database/query.ts';
 import type { Tables } from '../../database/tables.ts';
 import { mailboxOf } from '../users/canonical-address.ts';
@@ -140,6 +140,14 @@ function isOfIssuer(db: Kysely<Tables>, $: OfUser) {
   return isOfTokens(db.selectFrom('api_tokens').select('id').where('issuer_id', '=', $.userId));
 }
 
+interface UserErasureOptions extends ErasureOptions {
+  erasers: readonly UserEraser[];
+}
+
+async function eraseInExtensions(erasers: readonly UserEraser[], transaction: Queryable, userId: number) {
+  for (const eraser of erasers) await eraser.eraseUser?.(transaction, userId);
+}
+
 /**
  * Begins the erasure of a user whose deletion is due, or returns the reasons that prevent it. Cancelling the deletion,
  * or making the user an owner, also locks the user. So the first operation to get the lock wins. Returns undefined if
@@ -148,7 +156,7 @@ function isOfIssuer(db: Kysely<Tables>, $: OfUser) {
 function beginUserErasure(
   database: Database,
   userId: number,
-  { now, dueBefore }: ErasureOptions,
+  { now, dueBefore, erasers }: UserErasureOptions,
 ): Promise<{ isResumed: boolean; counts: RowCounts } | { heldBy: string[] } | undefined> {
   return database.transaction(async ({ query }) => {
     await query(lockMemberships, { userId });
@@ -160,6 +168,8 @@ function beginUserErasure(
     const heldBy = await findHolds({ query }, userId);
     if (heldBy.length > 0) return { heldBy };
 
+    // An extension may recognize its data by the e-mail address, so it runs before the profile is cleared.
+    await eraseInExtensions(erasers, { query }, userId);
     await query(clearProfile, { userId, now, name: placeholderName, address: `erased-${userId}@erased.invalid` });
     await query(revokeTokens, { userId, now });
     const { name, email, canonical_email: canonicalEmail, notification_email: notificationEmail } = user;
@@ -174,20 +184,16 @@ function beginUserErasure(
   });
 }
 
-interface UserErasureOptions extends ErasureOptions {
-  erasers: readonly UserEraser[];
-}
-
 /**
  * Erases a user whose grace period is over (specification: Operational rules, 2; User-deletion placeholders). Returns
  * the reasons if something prevents the erasure. Returns undefined if the deletion was cancelled, or if another run has
  * erased the user.
  *
- * The first transaction marks the user, ends all access and clears the profile. After that transaction, the deletion
- * cannot be cancelled. The rows are changed account by account in batches, each in its own transaction.
+ * The first transaction lets extensions erase their data, marks the user, ends all access and clears the profile. After
+ * that transaction, the deletion cannot be cancelled. The rows are changed account by account in batches, each in its own transaction.
  *
  * The last transaction locks the user. If a request that began earlier has written more rows, another round of batches
- * changes them. Otherwise the last transaction removes the user.
+ * changes them. Otherwise the last transaction lets extensions erase newer data, and removes the user.
  */
 export async function eraseUser(
   database: Database,
@@ -253,7 +259,7 @@ function finish(
     if ((await findAccountLeft({ query }, userId)) !== undefined) return 'left';
     await query(removeGrants, { userId });
     const passed = await query(passTokens, { userId, placeholderId: placeholder.id, now });
-    for (const eraser of erasers) await eraser.eraseUser?.({ query }, userId);
+    await eraseInExtensions(erasers, { query }, userId);
     await query(deleteUser, { userId });
     const erased = { id: userId, isResumed, counts: { ...counts } };
     addCount(erased.counts, 'api_tokens', passed.length);

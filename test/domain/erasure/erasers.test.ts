@@ -34,12 +34,40 @@ test('an extension erases its data about a user in the transaction that deletes 
   expect(await db.sql('select from notes')).toEqual([]);
 });
 
-test('if an extension fails to erase its data about a user, the user and the data stay, and the next erasure run removes both', async () => {
+test('an extension erases its data about a user while the row of the user still has the e-mail address', async () => {
+  const userId = await createUser(db);
+  const [user] = await db.sql('select email from users where id = $1', [userId]);
+  await requestDeletion(db, userId);
+  const emails: unknown[] = [];
+  const reader: UserEraser = {
+    name: 'reader',
+    async eraseUser(transaction, id) {
+      emails.push(...(await transaction.query(queryOfText('select email from users where id = $1', 1), [id])));
+    },
+  };
+  expect(await runCleanUp(db, { erasers: [reader] })).toMatchObject({ users: [{ id: userId }], failed: [] });
+  expect(emails[0]).toEqual(user);
+});
+
+test('an extension that fails before the first transaction of an erasure commits leaves the profile of the user unchanged', async () => {
+  const userId = await createAuthor();
+  const [before] = await db.sql('select * from users where id = $1', [userId]);
+  const broken: UserEraser = { name: 'broken', eraseUser: () => Promise.reject(new Error('Something is wrong')) };
+  expect(await runCleanUp(db, { erasers: [broken] })).toMatchObject({ failed: [{ what: 'user', id: userId }] });
+  expect(await db.sql('select * from users where id = $1', [userId])).toEqual([before]);
+  await db.sql('delete from notes');
+  await runCleanUp(db, { erasers: [] });
+});
+
+test('if an extension fails in the last transaction of an erasure, the user and the data stay, and the next erasure run removes both', async () => {
   const userId = await createAuthor();
   let isBroken = true;
+  let calls = 0;
   const notes: UserEraser = {
     name: 'notes',
     async eraseUser(transaction, id) {
+      calls += 1;
+      if (calls === 1) return;
       await transaction.query(deleteNotes, [id]);
       if (isBroken) throw new Error('Something else is wrong');
     },
