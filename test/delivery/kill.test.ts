@@ -11,7 +11,7 @@ import { addWebhook, eventually, verify } from '../helpers/webhooks.ts';
  * The number of times that the test kills a server, and the seed of the random numbers. For a longer test, set
  * KILLS=500 KILL_SEED=7.
  */
-const kills = Number(process.env.KILLS ?? 15);
+const kills = Number(process.env.KILLS ?? 8);
 const seed = Number(process.env.KILL_SEED ?? 1);
 /**
  * The number of servers that answer requests. The number `spares` counts more servers, which only load their modules

@@ -71,7 +71,7 @@ test("votes that the server copies to the target idea before a merge have no eff
       }
       await expectInvariants(server);
     }),
-    { seed, numRuns: 10 },
+    { seed, numRuns: 6 },
   );
 });
 
@@ -88,7 +88,7 @@ test('sequential votes, merges and unmerges have the results that a simple model
       }
       await expectInvariants(server);
     }),
-    { seed, numRuns: 20 },
+    { seed, numRuns: 12 },
   );
 });
 
@@ -116,7 +116,7 @@ test('concurrent votes, merges and unmerges have the same results as if they had
       }
     }),
     // fast-check must not search for a shorter failing sequence, because a failure may depend on timing.
-    { seed, numRuns: 20, endOnFailure: true },
+    { seed, numRuns: 12, endOnFailure: true },
   );
   expect(server.logLines.filter(line => line.includes('"level":50'))).toEqual([]);
 });

@@ -15,10 +15,10 @@ import { startServerForFile } from '../helpers/server.ts';
 import { document, type FuzzRequest, type FuzzWorld, fuzzRequest, operations, resolve } from './requests.ts';
 
 /**
- * The number of requests. The command `npm run fuzz` sends four times as many requests. To send other requests, set
+ * The number of requests. The command `npm run fuzz` sends eight times as many requests. To send other requests, set
  * FUZZ_SEED=$RANDOM.
  */
-const count = Number(process.env.FUZZ_REQUESTS ?? 5_000);
+const count = Number(process.env.FUZZ_REQUESTS ?? 2_500);
 const seed = Number(process.env.FUZZ_SEED ?? 20_260_314);
 const parallel = 16;
 

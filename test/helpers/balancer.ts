@@ -29,7 +29,7 @@ interface Server {
 
 const probeTimeoutMs = 5_000;
 
-export async function startBalancer(probeIntervalMs = 25): Promise<Balancer> {
+export async function startBalancer(probeIntervalMs = 100): Promise<Balancer> {
   const servers = new Map<string, Server>();
   const failures: string[] = [];
   const sockets = new Set<Socket>();

@@ -3,6 +3,7 @@ import pg from 'pg';
 import { pino } from 'pino';
 import { afterAll, inject } from 'vitest';
 import { type Database, openDatabase } from '../../server/database/database.ts';
+import { type OpenDatabase, rememberTemplate, restoreDatabase, takeRestoredDatabase } from './restored-databases.ts';
 
 export interface TestDatabase {
   url: string;
@@ -12,8 +13,29 @@ export interface TestDatabase {
   drop(): Promise<void>;
 }
 
-/** Creates a database for a test file by copying a template database. No connection to the template may be open. */
+/**
+ * Creates a database for a test file by copying a template database. No connection to the template may be open. Instead
+ * of a copy of the default template, the file may get the restored database of an earlier file.
+ */
 export async function createTestDatabase(template = inject('templateDatabase')): Promise<TestDatabase> {
+  const isDefault = template === inject('templateDatabase');
+  const db = (isDefault ? takeRestoredDatabase() : undefined) ?? (await openCopy(template));
+  if (isDefault) await rememberTemplate(db);
+  let isDropped = false;
+  return {
+    ...db,
+    sql: sqlOn(db.database),
+    async drop() {
+      if (isDropped) return;
+      isDropped = true;
+      if (isDefault && (await restoreDatabase(db))) return;
+      await db.database.close();
+      await db.drop();
+    },
+  };
+}
+
+async function openCopy(template: string): Promise<OpenDatabase> {
   const { url, drop } = await createBareDatabase(template);
   const database = await openDatabase({
     url,
@@ -22,15 +44,7 @@ export async function createTestDatabase(template = inject('templateDatabase')):
     statementTimeoutMs: 10_000,
     logger: pino({ level: 'silent' }),
   });
-  return {
-    url,
-    database,
-    sql: sqlOn(database),
-    async drop() {
-      await database.close();
-      await drop();
-    },
-  };
+  return { url, database, drop };
 }
 
 /** Returns a function that runs SQL on the connections of a database. */
@@ -47,7 +61,7 @@ export async function createDatabaseForFile(template?: string): Promise<TestData
 
 /** Creates a database without a connection pool. By default the database is empty. */
 export async function createBareDatabase(template = 'template1'): Promise<{ url: string; drop(): Promise<void> }> {
-  const name = `test_${randomBytes(8).toString('hex')}`;
+  const name = `${inject('databasePrefix')}${randomBytes(8).toString('hex')}`;
   // PostgreSQL copies the files of the template. With its default strategy, it would write the copy to the write-ahead
   // log, which takes one and a half times as long.
   await maintain(`create database ${name} template ${template} strategy file_copy`);

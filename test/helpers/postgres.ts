@@ -14,6 +14,8 @@ declare module 'vitest' {
     postgresUrl: string;
     /** The name of a database with all migrations. Each test file copies this database. */
     templateDatabase: string;
+    /** The first part of the names of all databases that this run creates besides the template. */
+    databasePrefix: string;
   }
 }
 
@@ -36,9 +38,18 @@ export default async function setup(project: TestProject) {
   const givenUrl = process.env.TEST_DATABASE_URL;
   const postgres = givenUrl ? { url: givenUrl, stop: async () => {} } : await startPostgres();
   // A run that was killed leaves its template behind, so every run has a template with a name of its own.
-  const template = `template_${randomBytes(8).toString('hex')}`;
+  const run = randomBytes(8).toString('hex');
+  const template = `template_${run}`;
+  const databasePrefix = `test_${run}_`;
   const stop = async () => {
-    await maintain(postgres.url, `drop database if exists ${template} with (force)`).finally(postgres.stop);
+    // The database of the last test file of each process still exists, because restoreDatabase() kept it.
+    const drops = `select format('drop database %I with (force)', datname) as sql from pg_database
+      where datname = '${template}' or starts_with(datname, '${databasePrefix}')`;
+    try {
+      for (const { sql } of await maintain(postgres.url, drops)) await maintain(postgres.url, sql);
+    } finally {
+      await postgres.stop();
+    }
   };
   // If the setup fails, for example because of a migration error, PostgreSQL must not keep running.
   await Promise.all([makeTemplate(postgres.url, template), bundlePrograms()]).catch(async error => {
@@ -47,6 +58,7 @@ export default async function setup(project: TestProject) {
   });
   project.provide('postgresUrl', postgres.url);
   project.provide('templateDatabase', template);
+  project.provide('databasePrefix', databasePrefix);
   return stop;
 }
 
@@ -81,6 +93,9 @@ async function makeTemplate(postgresUrl: string, name: string) {
 async function maintain(url: string, sql: string) {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
-  await client.query(sql);
-  await client.end();
+  try {
+    return (await client.query(sql)).rows;
+  } finally {
+    await client.end();
+  }
 }

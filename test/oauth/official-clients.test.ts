@@ -41,14 +41,15 @@ test.each(versions)(
   },
 );
 
-test.each(versions.flatMap(version => [2, 3, 5].map(count => ({ ...version, count }))))(
+test.each(versions.flatMap(version => [2, 5].map(count => ({ ...version, count }))))(
   'the client of MCP SDK $name completes all calls and stays connected when $count parallel calls use an expired access token',
   async ({ count, ...version }) => {
+    const rounds = 8;
     const memory = await connectClient(version, { server, visitor, world });
     const refreshes = new HeldRefreshes();
     const client = version.open(server, memory, { send: refreshes.send });
     await client.connect();
-    for (let round = 0; round < 20; round++) {
+    for (let round = 0; round < rounds; round++) {
       await expireAccessTokens();
       refreshes.reset(count);
       const calls = Array.from({ length: count }, () => client.call('list_ideas', { q: 'dark' }));
@@ -63,7 +64,7 @@ test.each(versions.flatMap(version => [2, 3, 5].map(count => ({ ...version, coun
       from api_tokens t join oauth_records r on r.token_id = t.id and r.parent_hash is not null
       group by t.account_id, t.id order by t.id desc limit 1`,
     );
-    expect(token).toEqual({ is_live: true, siblings: 20 * count, parents: 20 });
+    expect(token).toEqual({ is_live: true, siblings: rounds * count, parents: rounds });
   },
 );
 

@@ -8,6 +8,7 @@ import { requirePlaceholder } from '../../../server/domain/erasure/placeholder.t
 import { compileCache } from '../../helpers/compile-cache.ts';
 import { connect, createTestDatabase, type TestDatabase } from '../../helpers/database.ts';
 import { expectInvariants } from '../../helpers/invariants.ts';
+import { programFor } from '../../helpers/programs.ts';
 import { startServer } from '../../helpers/server.ts';
 import { logStatements } from '../../helpers/statement-log.ts';
 import { dump, linesWith } from './dump.ts';
@@ -170,7 +171,7 @@ test('every SQL statement of an erasure finds its rows through an index, except 
   });
 });
 
-const program = new URL('killable-clean-up.ts', import.meta.url);
+const program = programFor('test/domain/erasure/killable-clean-up.ts');
 
 /** Starts a process that can run a clean-up. Returns the process after it has loaded all modules. */
 async function start(databaseUrl: string): Promise<ChildProcess> {
