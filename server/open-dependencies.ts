@@ -31,6 +31,7 @@ export async function openDependencies(
   const { audit, close: closeAuditLog } = openAuditLog(config, redactor, logger);
   const database = await openDatabase({
     url,
+    directUrl: config.DATABASE_DIRECT_URL,
     poolSize: config.DATABASE_POOL_SIZE,
     connectTimeoutMs: config.DATABASE_CONNECT_TIMEOUT_MS,
     statementTimeoutMs: config.DATABASE_STATEMENT_TIMEOUT_MS,
