@@ -7,7 +7,7 @@ const minPasswordLength = 12;
 /** The minimum number of different bytes in a key. 32 random bytes have about 30, and a phrase has far fewer. */
 const minDifferentBytes = 20;
 
-const databaseSettings = ['DATABASE_URL', 'DATABASE_DIRECT_URL'] as const;
+const databaseSettings = ['DATABASE_URL', 'DATABASE_DIRECT_URL', 'DATABASE_READ_URL'] as const;
 
 type Secrets = Pick<Config, 'APP_KEY' | (typeof databaseSettings)[number]>;
 

@@ -142,8 +142,9 @@ async function prepareDatabase(
     stops.push(() => postgres.stop());
     url = postgres.url();
   }
-  const { DATABASE_DIRECT_URL: directUrl, DATABASE_CONNECT_TIMEOUT_MS: connectTimeoutMs } = config;
-  await requireUsableUrls({ url, directUrl }, connectTimeoutMs, problem => logger.warn(problem));
+  const { DATABASE_DIRECT_URL: directUrl, DATABASE_READ_URL: readUrl } = config;
+  const { DATABASE_CONNECT_TIMEOUT_MS: connectTimeoutMs } = config;
+  await requireUsableUrls({ url, directUrl, readUrl }, connectTimeoutMs, problem => logger.warn(problem));
   await requireSupportedPostgres(directUrl ?? url, connectTimeoutMs);
   await migrate(directUrl ?? url, streamsOf(extensions), {
     tolerated: config.TOLERATED_MIGRATIONS,

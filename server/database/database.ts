@@ -9,6 +9,7 @@ import { FailFastClient } from './client.ts';
 import { type Listener, type ListenerOptions, openListener } from './listener.ts';
 import { type DatabaseUrls, sessionOptions } from './pooler.ts';
 import { columnTypes, configOf, type Query } from './query.ts';
+import { openReplica, type Replica } from './replica.ts';
 import type { Tables } from './tables.ts';
 import { traceQuery, traceText } from './trace-statement.ts';
 import { buildTurns, type InTurn } from './turns.ts';
@@ -40,6 +41,13 @@ export interface Database extends QueryBuilding {
    * example `idea:7`.
    */
   readonly inTurn: InTurn;
+  /**
+   * Runs queries of lists, searches and public pages, which may lag a little behind: on the read replica if there is one,
+   * otherwise on the primary.
+   */
+  readonly reader: Queryable;
+  /** The read replica. Undefined if DATABASE_READ_URL is not set. */
+  readonly replica: Replica | undefined;
   /** A small pool with short timeouts for the readiness probe. Other requests do not use its connections. */
   readonly reserve: Queryable;
   /** Opens a connection that receives the notifications of a channel. The connection does not belong to a pool. */
@@ -50,6 +58,8 @@ export interface Database extends QueryBuilding {
 }
 
 export interface DatabaseOptions extends DatabaseUrls {
+  /** The read replica: its URL, and the maximum age of its data. */
+  read?: { url: string; maxLagMs: number } | undefined;
   poolSize: number;
   connectTimeoutMs: number;
   statementTimeoutMs: number;
@@ -89,8 +99,13 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
     one.on('connect', client => client.on('error', () => {}));
   }
 
+  const primary = { query: queryOf(pool) };
+  const probe = { query: queryOf(reserve) };
+  const replica = options.read && openReplicaOf(options, options.read, primary, probe);
   return {
-    reserve: { query: queryOf(reserve) },
+    reserve: probe,
+    reader: replica ?? primary,
+    replica,
     listen: given =>
       openListener({
         ...given,
@@ -99,7 +114,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
     orm,
     pool,
     db,
-    query: queryOf(pool),
+    query: primary.query,
     transaction: work => withRetries(() => transact(pool, orm, localLimits, work)),
     // The maximum number of connections that wait for one row. A few connections are enough: one holds the lock, and
     // the next one can take the lock at once.
@@ -110,6 +125,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
     }),
     async close() {
       isClosing = true;
+      await replica?.close();
       await orm.close(true);
       await Promise.all([pool, reserve].map(one => (one.ending ? undefined : one.end())));
     },
@@ -268,6 +284,16 @@ function connectionOf(options: DatabaseOptions): pg.ClientConfig {
     options: sessionOptions,
     types: columnTypes,
   };
+}
+
+function openReplicaOf(
+  options: DatabaseOptions,
+  { url, maxLagMs }: NonNullable<DatabaseOptions['read']>,
+  primary: Queryable,
+  probe: Queryable,
+): Replica {
+  const connection = { ...connectionOf({ ...options, url, directUrl: undefined }), max: options.poolSize };
+  return openReplica({ connection, primary, probe, maxLagMs, logger: options.logger });
 }
 
 function directConnectionOf({ directUrl, ...options }: DatabaseOptions): pg.ClientConfig {

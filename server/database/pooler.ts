@@ -11,6 +11,8 @@ export interface DatabaseUrls {
   url: string;
   /** DATABASE_DIRECT_URL. Undefined if `url` leads to PostgreSQL itself. */
   directUrl?: string | undefined;
+  /** DATABASE_READ_URL */
+  readUrl?: string | undefined;
 }
 
 /** How often the checks repeat. At the first try, other clients of the pooler may disturb them. */
@@ -22,13 +24,14 @@ const tries = 5;
  * start.
  */
 export async function requireUsableUrls(
-  { url, directUrl }: DatabaseUrls,
+  { url, directUrl, readUrl }: DatabaseUrls,
   connectTimeoutMs: number,
   warn: (problem: string) => void,
 ): Promise<void> {
   const settings: pg.ClientConfig = { connectionTimeoutMillis: connectTimeoutMs };
   const name = directUrl === undefined ? 'DATABASE_URL' : 'DATABASE_DIRECT_URL';
   await withSession(directUrl ?? url, direct => requireDirect(direct, directUrl ?? url, name, settings), settings);
+  if (readUrl !== undefined) await requireReplicaOf(directUrl ?? url, readUrl, settings, warn);
   if (directUrl === undefined) return;
   await withPooledSession(url, settings, async first => {
     await withPooledSession(url, settings, second => requirePreparedStatements(first, second));
@@ -110,8 +113,8 @@ async function requirePreparedStatements(first: pg.Client, second: pg.Client) {
   }
 }
 
-/** Identifies a database. */
-const databaseIdentity = fragment<string>`concat_ws(' ', (pg_control_system()).system_identifier,
+/** Identifies a database. A standby and its primary have the same values. */
+export const databaseIdentity = fragment<string>`concat_ws(' ', (pg_control_system()).system_identifier,
   (select oid from pg_database where datname = current_database()))`;
 
 const selectIdentity = query('select_database_identity', db => db.selectNoFrom(databaseIdentity.as('identity')));
@@ -120,6 +123,26 @@ async function haveSameDatabase(first: pg.Client, second: pg.Client): Promise<bo
   const [one] = await runOn(first, selectIdentity, {});
   const [other] = await runOn(second, selectIdentity, {});
   return one?.identity === other?.identity;
+}
+
+/** Throws if DATABASE_READ_URL leads to another database. The server can start while the replica is away. */
+async function requireReplicaOf(
+  url: string,
+  readUrl: string,
+  settings: pg.ClientConfig,
+  warn: (problem: string) => void,
+): Promise<void> {
+  let isSame = true;
+  try {
+    isSame = await withSession(
+      readUrl,
+      replica => withSession(url, primary => haveSameDatabase(replica, primary), settings),
+      settings,
+    );
+  } catch (error) {
+    warn(`the replica at DATABASE_READ_URL does not answer: ${(error as Error).message}`);
+  }
+  if (!isSame) throw new DatabaseUrlError('DATABASE_URL and DATABASE_READ_URL lead to different databases');
 }
 
 const selectStatementTimeout = query('select_statement_timeout', db =>
