@@ -116,6 +116,23 @@ export const settings = z.object({
     .describe(
       'The URL of a PostgreSQL 15 or newer. If the variable is unset, the server starts an embedded PostgreSQL.',
     ),
+  DATABASE_DIRECT_URL: z
+    .url({ protocol: /^postgres(ql)?$/ })
+    .optional()
+    .describe(
+      'The URL of the same database without the connection pooler. Set it if DATABASE_URL leads to PgBouncer in transaction mode. Migrations, jobs, commands and waits for events use this URL. See docs/deployment.md.',
+    ),
+  DATABASE_READ_URL: z
+    .url({ protocol: /^postgres(ql)?$/ })
+    .optional()
+    .describe(
+      'The URL of a read replica: a streaming standby of the PostgreSQL at DATABASE_URL. The server reads lists and public pages from the replica. See docs/deployment.md.',
+    ),
+  DATABASE_READ_MAX_LAG_MS: wholeNumber(1_000, 600_000)
+    .default(2_000)
+    .describe(
+      'How many milliseconds the data of the replica may be old. If the replica is further behind, the server reads from DATABASE_URL.',
+    ),
   DATA_DIR: z
     .string()
     .default('.data')
@@ -374,7 +391,12 @@ export function loadConfig(environment: NodeJS.ProcessEnv = process.env): Config
   const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''));
   const result = settings.safeParse(given);
   if (result.success) {
-    const { BASE_URL, PORT } = result.data;
+    const { BASE_URL, PORT, DATABASE_URL } = result.data;
+    for (const name of ['DATABASE_DIRECT_URL', 'DATABASE_READ_URL'] as const) {
+      if (DATABASE_URL === undefined && result.data[name] !== undefined) {
+        throw new ConfigError(`Invalid settings: ${name} needs DATABASE_URL`);
+      }
+    }
     return { ...result.data, BASE_URL: BASE_URL ?? `http://localhost:${PORT}`, isBaseUrlSet: BASE_URL !== undefined };
   }
   const problems = result.error.issues.map(issue => `${issue.path.join('.')} ${issue.message}`);

@@ -29,8 +29,11 @@ export async function openDependencies(
   const appKey = await loadAppKey(config, logger);
   const redactor = buildRedactor({ appKey, settings: { ...config, DATABASE_URL: url, APP_KEY: appKey }, extensions });
   const { audit, close: closeAuditLog } = openAuditLog(config, redactor, logger);
+  const { DATABASE_READ_URL: readUrl, DATABASE_READ_MAX_LAG_MS: maxLagMs } = config;
   const database = await openDatabase({
     url,
+    directUrl: config.DATABASE_DIRECT_URL,
+    read: readUrl === undefined ? undefined : { url: readUrl, maxLagMs },
     poolSize: config.DATABASE_POOL_SIZE,
     connectTimeoutMs: config.DATABASE_CONNECT_TIMEOUT_MS,
     statementTimeoutMs: config.DATABASE_STATEMENT_TIMEOUT_MS,

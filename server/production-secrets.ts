@@ -7,13 +7,22 @@ const minPasswordLength = 12;
 /** The minimum number of different bytes in a key. 32 random bytes have about 30, and a phrase has far fewer. */
 const minDifferentBytes = 20;
 
+const databaseSettings = ['DATABASE_URL', 'DATABASE_DIRECT_URL', 'DATABASE_READ_URL'] as const;
+
+type Secrets = Pick<Config, 'APP_KEY' | (typeof databaseSettings)[number]>;
+
 /** Returns a line of text for each secret that is unset or weak. The line has the name of the setting. */
-export function findWeakSecrets({ APP_KEY, DATABASE_URL }: Pick<Config, 'APP_KEY' | 'DATABASE_URL'>): string[] {
+export function findWeakSecrets({ APP_KEY, ...urls }: Secrets): string[] {
   const key = APP_KEY
     ? weaknessOfKey(APP_KEY)
     : 'is not set: give 32 random bytes in base64, such as openssl rand -base64 32';
-  const url = DATABASE_URL === undefined ? 'is not set' : weaknessOfPassword(new URL(DATABASE_URL));
-  return [key && `APP_KEY ${key}`, url && `DATABASE_URL ${url}`].filter(line => line !== undefined);
+  const weaknesses = databaseSettings.map(name => {
+    const url = urls[name];
+    if (url === undefined) return name === 'DATABASE_URL' ? `${name} is not set` : undefined;
+    const weakness = weaknessOfPassword(new URL(url));
+    return weakness && `${name} ${weakness}`;
+  });
+  return [key && `APP_KEY ${key}`, ...weaknesses].filter(line => line !== undefined);
 }
 
 export function requireProductionSecrets(config: Config): void {

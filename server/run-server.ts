@@ -7,6 +7,7 @@ import { type Config, loadConfig } from './config.ts';
 import { connectOrStart, startEmbeddedPostgres } from './database/embedded/embedded-postgres.ts';
 import { streamsOf } from './database/migration-files.ts';
 import { migrate } from './database/migrator.ts';
+import { requireUsableUrls } from './database/pooler.ts';
 import { requireSupportedPostgres } from './database/server-version.ts';
 import { type DemoTokens, loadDemo } from './demo/load-demo.ts';
 import { describeDemo } from './demo/welcome.ts';
@@ -123,12 +124,12 @@ async function openServer(options: StartOptions, stops: Stops, startEmbedded: St
   stops.push(close);
   reportCrashes(server.reporter);
   await fillCanonicalAddresses(server.database);
-  return { server, url };
+  return { server, url: config.DATABASE_DIRECT_URL ?? url };
 }
 
 /**
- * Returns the URL of the database. If DATABASE_URL is unset, starts PostgreSQL first. In any case, checks the version
- * of PostgreSQL and migrates the database.
+ * Returns the URL of the database. If DATABASE_URL is unset, starts PostgreSQL first. In any case, checks the URL and the
+ * version of PostgreSQL, and migrates the database.
  */
 async function prepareDatabase(
   { config, logger, extensions }: StartOptions,
@@ -141,8 +142,11 @@ async function prepareDatabase(
     stops.push(() => postgres.stop());
     url = postgres.url();
   }
-  await requireSupportedPostgres(url, config.DATABASE_CONNECT_TIMEOUT_MS);
-  await migrate(url, streamsOf(extensions), {
+  const { DATABASE_DIRECT_URL: directUrl, DATABASE_READ_URL: readUrl } = config;
+  const { DATABASE_CONNECT_TIMEOUT_MS: connectTimeoutMs } = config;
+  await requireUsableUrls({ url, directUrl, readUrl }, connectTimeoutMs, problem => logger.warn(problem));
+  await requireSupportedPostgres(directUrl ?? url, connectTimeoutMs);
+  await migrate(directUrl ?? url, streamsOf(extensions), {
     tolerated: config.TOLERATED_MIGRATIONS,
     onWait: holder => logger.warn({ holder }, 'waiting for another process, which migrates the database'),
   });

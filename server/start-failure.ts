@@ -1,12 +1,13 @@
 import { ConfigError } from './config.ts';
 import { EmbeddedPostgresError } from './database/embedded/postgres-program.ts';
 import { MigrationError } from './database/migration-files.ts';
+import { DatabaseUrlError } from './database/pooler.ts';
 import { explainUnreachable } from './database/unavailable.ts';
 import { ExtensionError } from './extensions/extension-error.ts';
 import { buildEnvironmentRedactor } from './observability/redactor.ts';
 
 /** The kinds of errors whose messages explain the problem to the operator of the server. */
-const expectedErrors = [ConfigError, EmbeddedPostgresError, ExtensionError, MigrationError];
+const expectedErrors = [ConfigError, DatabaseUrlError, EmbeddedPostgresError, ExtensionError, MigrationError];
 
 /** Describes why the server did not start, without secrets: one line for a known cause, otherwise stack traces. */
 export function describeFailure(error: unknown, environment: NodeJS.ProcessEnv): string {

@@ -84,17 +84,16 @@ export async function openForCommand<T>(
 }
 
 /**
- * Runs work with the URL of the database: DATABASE_URL, or the embedded PostgreSQL in DATA_DIR. If the embedded
- * PostgreSQL is not running, starts it before the work and stops it after the work.
+ * Runs work with the URL of the database: DATABASE_DIRECT_URL, DATABASE_URL, or the embedded PostgreSQL in DATA_DIR. If
+ * the embedded PostgreSQL is not running, starts it before the work and stops it after the work.
  */
 export async function withDatabase<T>(
-  { DATABASE_URL, DATA_DIR }: Pick<Config, 'DATABASE_URL' | 'DATA_DIR'>,
+  { DATABASE_DIRECT_URL, DATABASE_URL, DATA_DIR }: Config,
   work: (url: string) => Promise<T>,
 ): Promise<T> {
+  const given = DATABASE_DIRECT_URL ?? DATABASE_URL;
   const { url, stop } =
-    DATABASE_URL === undefined
-      ? await connectOrStart({ dataDir: DATA_DIR })
-      : { url: () => DATABASE_URL, stop: async () => {} };
+    given === undefined ? await connectOrStart({ dataDir: DATA_DIR }) : { url: () => given, stop: async () => {} };
   try {
     return await work(url());
   } catch (error) {

@@ -11,6 +11,7 @@ import { addBoardCommands } from './board.ts';
 import { addChatCommands } from './chat.ts';
 import { addCleanUpCommand } from './cleanup.ts';
 import { invocation } from './command.ts';
+import { addDistributeCommand } from './distribute.ts';
 import { addDoctorCommand } from './doctor.ts';
 import { addExportCommand } from './export.ts';
 import { addFollowerCommands, addIdeaCommands } from './idea.ts';
@@ -57,6 +58,7 @@ export function buildProgram(): Command {
   addExportCommand(program, 'export');
   addImportCommand(program, 'import');
   addCleanUpCommand(program, 'cleanup');
+  addDistributeCommand(program, 'distribute');
   addDoctorCommand(program, 'doctor');
   return program;
 }

@@ -7,7 +7,9 @@ import { entities } from '../entities/entities.ts';
 import { activeSpan } from '../observability/active-span.ts';
 import { FailFastClient } from './client.ts';
 import { type Listener, type ListenerOptions, openListener } from './listener.ts';
+import { type DatabaseUrls, sessionOptions } from './pooler.ts';
 import { columnTypes, configOf, type Query } from './query.ts';
+import { openReplica, type Replica } from './replica.ts';
 import type { Tables } from './tables.ts';
 import { traceQuery, traceText } from './trace-statement.ts';
 import { buildTurns, type InTurn } from './turns.ts';
@@ -39,6 +41,13 @@ export interface Database extends QueryBuilding {
    * example `idea:7`.
    */
   readonly inTurn: InTurn;
+  /**
+   * Runs queries of lists, searches and public pages, which may lag a little behind: on the read replica if there is one,
+   * otherwise on the primary.
+   */
+  readonly reader: Queryable;
+  /** The read replica. Undefined if DATABASE_READ_URL is not set. */
+  readonly replica: Replica | undefined;
   /** A small pool with short timeouts for the readiness probe. Other requests do not use its connections. */
   readonly reserve: Queryable;
   /** Opens a connection that receives the notifications of a channel. The connection does not belong to a pool. */
@@ -48,8 +57,9 @@ export interface Database extends QueryBuilding {
   close(): Promise<void>;
 }
 
-export interface DatabaseOptions {
-  url: string;
+export interface DatabaseOptions extends DatabaseUrls {
+  /** The read replica: its URL, and the maximum age of its data. */
+  read?: { url: string; maxLagMs: number } | undefined;
   poolSize: number;
   connectTimeoutMs: number;
   statementTimeoutMs: number;
@@ -61,8 +71,12 @@ export interface DatabaseOptions {
 /** Opens the pool that entity managers and queries share. The pool connects on first use. */
 export async function openDatabase(options: DatabaseOptions): Promise<Database> {
   const pool = openPool(options, { Client: FailFastClient, max: options.poolSize });
-  const reserve = openPool(options, reserveSettings);
+  const reserve = openPool(
+    { ...options, connectTimeoutMs: probeTimeoutMs, statementTimeoutMs: probeTimeoutMs },
+    reserveSettings,
+  );
   const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: traceTexts(pool) }) });
+  const localLimits = options.directUrl === undefined ? '' : setLocal(limitsOf(options));
   const orm = await MikroORM.init({
     entities,
     subscribers: [completeKeys],
@@ -85,15 +99,23 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
     one.on('connect', client => client.on('error', () => {}));
   }
 
+  const primary = { query: queryOf(pool) };
+  const probe = { query: queryOf(reserve) };
+  const replica = options.read && openReplicaOf(options, options.read, primary, probe);
   return {
-    reserve: { query: queryOf(reserve) },
+    reserve: probe,
+    reader: replica ?? primary,
+    replica,
     listen: given =>
-      openListener({ ...given, connection: { ...connectionOf(options), application_name: 'idea-board listener' } }),
+      openListener({
+        ...given,
+        connection: { ...directConnectionOf(options), application_name: 'idea-board listener' },
+      }),
     orm,
     pool,
     db,
-    query: queryOf(pool),
-    transaction: work => withRetries(() => transact(pool, orm, work)),
+    query: primary.query,
+    transaction: work => withRetries(() => transact(pool, orm, localLimits, work)),
     // The maximum number of connections that wait for one row. A few connections are enough: one holds the lock, and
     // the next one can take the lock at once.
     inTurn: buildTurns({
@@ -103,11 +125,14 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
     }),
     async close() {
       isClosing = true;
+      await replica?.close();
       await orm.close(true);
       await Promise.all([pool, reserve].map(one => (one.ending ? undefined : one.end())));
     },
   };
 }
+
+const probeTimeoutMs = 1_000;
 
 /**
  * The pool for the readiness probe. Each of the probe's checks has its own connection. The pool's timeouts are short,
@@ -118,9 +143,7 @@ const reserveSettings: pg.PoolConfig = {
   Client: FailFastClient,
   max: 3,
   idleTimeoutMillis: 60_000,
-  connectionTimeoutMillis: 1_000,
-  statement_timeout: 1_000,
-  query_timeout: 1_000,
+  query_timeout: probeTimeoutMs,
 };
 
 function queryOf(pool: pg.Pool): Queryable['query'] {
@@ -149,11 +172,16 @@ async function withRetries<T>(attempt: () => Promise<T>): Promise<T> {
   }
 }
 
-async function transact<T>(pool: pg.Pool, orm: MikroORM, work: (transaction: Transaction) => Promise<T>): Promise<T> {
+async function transact<T>(
+  pool: pg.Pool,
+  orm: MikroORM,
+  localLimits: string,
+  work: (transaction: Transaction) => Promise<T>,
+): Promise<T> {
   const client = await pool.connect();
   const { transaction, end } = openTransaction(client, orm);
   try {
-    const begin = beginStatement();
+    const begin = `${beginStatement()}${localLimits}`;
     await traceText('begin', () => client.query(begin));
     const result = await work(transaction);
     const committed = await end(() => traceText('commit', () => client.query('commit')));
@@ -244,22 +272,51 @@ function openPool(options: DatabaseOptions, settings: pg.PoolConfig): pg.Pool {
   return new pg.Pool({ ...connectionOf(options), ...settings });
 }
 
+/** The settings of a connection of the pool. A connection pooler refuses time limits as parameters of a connection. */
 function connectionOf(options: DatabaseOptions): pg.ClientConfig {
   return {
     connectionString: options.url,
     application_name: 'idea-board',
     connectionTimeoutMillis: options.connectTimeoutMs,
-    // PostgreSQL cancels slow statements. If PostgreSQL no longer answers, the client's own timeout applies.
-    statement_timeout: options.statementTimeoutMs,
-    ...(options.lockTimeoutMs === undefined ? {} : { lock_timeout: options.lockTimeoutMs }),
-    idle_in_transaction_session_timeout: options.statementTimeoutMs,
+    ...(options.directUrl === undefined ? limitsOf(options) : {}),
     query_timeout: options.statementTimeoutMs + 1000,
     keepAlive: true,
-    // The cursors of lists contain times as text. This text must not depend on the database's settings for dates and
-    // time zones.
-    options: '-c DateStyle=ISO -c TimeZone=UTC',
+    options: sessionOptions,
     types: columnTypes,
   };
+}
+
+function openReplicaOf(
+  options: DatabaseOptions,
+  { url, maxLagMs }: NonNullable<DatabaseOptions['read']>,
+  primary: Queryable,
+  probe: Queryable,
+): Replica {
+  const connection = { ...connectionOf({ ...options, url, directUrl: undefined }), max: options.poolSize };
+  return openReplica({ connection, primary, probe, maxLagMs, logger: options.logger });
+}
+
+function directConnectionOf({ directUrl, ...options }: DatabaseOptions): pg.ClientConfig {
+  return connectionOf({ ...options, url: directUrl ?? options.url });
+}
+
+/**
+ * The time limits of PostgreSQL. PostgreSQL cancels slow statements. If PostgreSQL no longer answers, the client's own
+ * timeout applies.
+ */
+function limitsOf({ statementTimeoutMs, lockTimeoutMs }: DatabaseOptions) {
+  return {
+    statement_timeout: statementTimeoutMs,
+    ...(lockTimeoutMs === undefined ? {} : { lock_timeout: lockTimeoutMs }),
+    idle_in_transaction_session_timeout: statementTimeoutMs,
+  };
+}
+
+/** Returns statements that set the limits until the transaction ends. */
+function setLocal(limits: Record<string, number>): string {
+  return Object.entries(limits)
+    .map(([name, value]) => `; set local ${name} = ${value}`)
+    .join('');
 }
 
 function databaseName(url: string): string {

@@ -69,3 +69,32 @@ export const tableKinds: Readonly<Record<keyof Tables | 'schema_migrations', Tab
   webhook_deliveries: tenant,
   webhook_endpoints: tenant,
 };
+
+/**
+ * The place of a table with Citus. A distributed table is split by account over the worker nodes. Each node has a copy of
+ * a reference table. A local table stays on the coordinator.
+ */
+type Placement = 'distributed' | 'reference' | 'local';
+
+/** Small tables that statements join with distributed tables. */
+const references: readonly string[] = ['accounts', 'boards', 'memberships', 'statuses', 'tags', 'user_blocks', 'users'];
+
+/**
+ * Tenant tables that stay on the coordinator. Requests find their rows before the account is known: by the id of a token,
+ * the hash of an invitation or the key of a provider. Or the rows belong to a token.
+ */
+const onCoordinator: readonly string[] = [
+  'api_token_boards',
+  'api_tokens',
+  'event_waits',
+  'idempotency_keys',
+  'identities',
+  'identity_providers',
+  'invitations',
+  'token_usage',
+];
+
+export function placementOf(table: keyof typeof tableKinds): Placement {
+  if (references.includes(table)) return 'reference';
+  return tableKinds[table]?.kind === 'tenant' && !onCoordinator.includes(table) ? 'distributed' : 'local';
+}

@@ -18,7 +18,7 @@ export function commentEndpoints(runner: OperationRunner): CommentEndpoints {
 
     listComments: async ({ request, params, query }) => {
       const place = placeOf(query, commentSort, defaultPerPage);
-      const page = await runner.read(request, op => listComments(op, params.id, place));
+      const page = await runner.readList(request, op => listComments(op, params.id, place));
       return { status: 200, body: presentPage(page, presentComment) };
     },
 

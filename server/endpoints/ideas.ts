@@ -47,7 +47,7 @@ export function ideaEndpoints(runner: OperationRunner, { database }: ServerDepen
         maxBodyLength,
       };
       const place = placeOf(query, sort, defaultPerPage);
-      const page = await runner.read(request, op => listIdeas(op, filter, place));
+      const page = await runner.readList(request, op => listIdeas(op, filter, place));
       return { status: 200, body: presentPage(page, idea => presentIdea(idea, linkTo)) };
     },
 

@@ -16,7 +16,7 @@ export function voteEndpoints(runner: OperationRunner): Pick<Endpoints, 'voteIde
 
     listVotes: async ({ request, params, query }) => {
       const place = placeOf(query, voteSort, defaultPerPage);
-      const page = await runner.read(request, op => listVotes(op, params.id, place));
+      const page = await runner.readList(request, op => listVotes(op, params.id, place));
       return { status: 200, body: presentPage(page, presentVote) };
     },
   };

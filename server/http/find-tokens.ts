@@ -41,6 +41,8 @@ export const findTokens = sql(
       counters: array(text()),
       countersStartedAt: array(time()),
       countersExpireAt: array(time()),
+      /** How long the reads of a token use the primary after a write. 0 without a read replica. */
+      primaryReadMs: integer(),
     },
     row: {
       /**
@@ -91,6 +93,8 @@ export const findTokens = sql(
       status: integer(),
       body: text(),
       boards: json<GrantedBoard[]>(),
+      /** Whether the token has written within the last primaryReadMs. */
+      has_written: boolean(),
     },
   },
   `with token as materialized (
@@ -146,9 +150,15 @@ export const findTokens = sql(
     select * from unnest($counters::text[], $countersStartedAt::timestamptz[], $countersExpireAt::timestamptz[])
     union all
     select bucket_key, bucket_started_at, bucket_expires_at from token where is_charged
+    union all
+    select 'wrote:' || id, now(), now() + $primaryReadMs::int * interval '1 millisecond' from token
+    where is_charged and $primaryReadMs::int > 0 and starts_with(bucket_key, 'apitoken:write:')
   ),
   charged as (${chargeCounters})
-  select (select json_object_agg(key, count) from charged) as counts, token.*
+  select (select json_object_agg(key, count) from charged) as counts, token.*,
+    $primaryReadMs::int > 0 and exists (
+      select from rate_limits w where w.key = 'wrote:' || token.id and w.expires_at > now()
+    ) as has_written
   from (select) as always left join token on true`,
 );
 
@@ -174,6 +184,7 @@ export function principalOf(row: TokenRow, secretExpiresAt: string | null) {
     issuer: { id: row.issuer_id, name: row.issuer_name, role: row.role, isBlocked: row.is_blocked },
     voterId: row.voter_id,
     boards: row.boards,
+    hasWritten: row.has_written,
     /**
      * The capabilities that the token can use now. Empty unless the issuer is still an owner or admin, because only
      * owners and admins may create tokens with capabilities.

@@ -40,8 +40,12 @@ export interface TokenLookup {
   idempotency: Idempotency | undefined;
   /** The IP address of the client. */
   address: string | undefined;
-  /** The settings of the rate limits, and BASE_URL, which gives the audience of OAuth access tokens. */
-  config: Limits & Pick<Config, 'BASE_URL'>;
+  /**
+   * The settings of the rate limits and of the read replica, and BASE_URL, which gives the audience of OAuth access
+   * tokens.
+   */
+  config: Limits &
+    Pick<Config, 'BASE_URL' | 'DATABASE_READ_URL' | 'DATABASE_READ_MAX_LAG_MS' | 'DATABASE_STATEMENT_TIMEOUT_MS'>;
   now: Date;
 }
 
@@ -132,7 +136,17 @@ function argumentsOf(lookups: Uncounted[], counters: Counter[]) {
     counters: counters.map(({ key }) => key),
     countersStartedAt: counters.map(({ windowStartedAt }) => windowStartedAt.toISOString()),
     countersExpireAt: counters.map(({ expiresAt }) => expiresAt.toISOString()),
+    primaryReadMs: primaryReadMsOf(lookups[0]?.config),
   };
+}
+
+/**
+ * Returns how long a token reads from the primary after the server has counted a write: the time that the write may take,
+ * and the time until the replica has the write.
+ */
+function primaryReadMsOf(config: Lookup['config'] | undefined): number {
+  if (config?.DATABASE_READ_URL === undefined) return 0;
+  return config.DATABASE_STATEMENT_TIMEOUT_MS + config.DATABASE_READ_MAX_LAG_MS;
 }
 
 /** Finds the principal of an Authorization header, without counting a request. Returns null if the token is invalid. */

@@ -64,6 +64,15 @@ export function buildOperationRunner(server: ServerDependencies) {
   }
 
   /**
+   * Reads a list, which may lag a little behind: from the read replica, unless the token has just written. A single idea
+   * is read with `read`, because a client may just have received its event.
+   */
+  function readList<T>(request: FastifyRequest, work: (op: Operation) => Promise<T>): Promise<T> {
+    const { query } = admissionOf(request).principal.hasWritten ? database : database.reader;
+    return work({ actor: actorOf(request), now: clock.now(), query });
+  }
+
+  /**
    * Runs a write in one transaction. If several writes have the same Idempotency-Key within 24 hours, only one of them
    * takes effect.
    */
@@ -131,6 +140,7 @@ export function buildOperationRunner(server: ServerDependencies) {
 
   return {
     read,
+    readList,
     readForAdministration,
     write,
     writeOnce,

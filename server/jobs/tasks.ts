@@ -15,6 +15,7 @@ import type { Extension } from '../extensions/extension.ts';
 import { buildExtensionTasks, extensionCrontab } from '../extensions/extension-tasks.ts';
 import { recordAuditEntries } from './audit-outbox.ts';
 import { clearExpired, clearOld } from './clear-expired.ts';
+import { sweepEvents } from './sweep-events.ts';
 
 const recordHeartbeat = query('record_heartbeat', db =>
   db
@@ -39,6 +40,7 @@ export function buildTasks(deps: TaskDependencies): TaskList {
     deliver_webhooks: deliverWebhooks(deps),
     announce_token_expiry: () => addExpiryNotices(deps.queue),
     wake_overdue_webhooks: () => wakeOverdueLanes(deps.queue),
+    sweep_events: () => sweepEvents(deps),
     clear_old_events: () => clearOld(deps.queue, deps.stopping),
     ...buildAccountMailTasks(deps),
     ...mailNotifications(deps),
@@ -58,6 +60,7 @@ const coreCrontab = `
 */10 * * * * fill_canonical_addresses ?max=1
 */10 * * * * announce_token_expiry ?max=1
 */5 * * * * wake_overdue_webhooks ?max=1
+5,15,25,35,45,55 * * * * sweep_events ?max=1
 17 * * * * clear_old_events ?max=1
 `;
 

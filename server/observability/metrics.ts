@@ -106,6 +106,13 @@ export function buildMetrics(): Metrics {
       'Pending webhook deliveries of the whole installation, at most 10000.',
     ),
   };
+  const replica = {
+    isAway: gauge('database_replica_away', '1 if DATABASE_READ_URL is set, but reads do not use the replica.'),
+    lagSeconds: gauge(
+      'database_replica_lag_seconds',
+      "The maximum age of the replica's data. 0 if reads do not use a replica.",
+    ),
+  };
   const isDatabaseUp = gauge(
     'database_up',
     '1 if PostgreSQL answered this scrape. Otherwise 0, and its other metrics are missing.',
@@ -136,6 +143,9 @@ export function buildMetrics(): Metrics {
       connections.set({ state: 'idle' }, pool.idleCount);
       connections.set({ state: 'busy' }, pool.totalCount - pool.idleCount);
       waitingForConnection.set(pool.waitingCount);
+      const ofReplica = database.replica?.state();
+      replica.isAway.set(ofReplica?.isUsed === false ? 1 : 0);
+      replica.lagSeconds.set(ofReplica?.isUsed ? ofReplica.lagMs / 1000 : 0);
       const work = await countWaitingWork(database);
       isDatabaseUp.set(work ? 1 : 0);
       for (const gauge of Object.values(waiting)) gauge.remove();

@@ -35,7 +35,6 @@ const ofVersionBefore = {
 /** Names of SQL statements that do not filter by an account, each with the reason. */
 const startsWithoutAccount: Record<string, string> = {
   add_token_expiry_notices: 'Finds the tokens of all accounts that expire soon.',
-  add_overdue_lane_jobs: 'Finds the overdue deliveries of all accounts.',
   delete_deleted_ideas: 'Deletes the rows of the deleted ideas of all accounts.',
   delete_expired_invitations: 'Deletes the expired invitations of all accounts.',
   delete_expired_used_embedding_tokens: 'Deletes the expired tokens of all accounts.',
@@ -93,6 +92,8 @@ const startsWithoutAccount: Record<string, string> = {
   select_unfilled_invitations: 'Finds rows of all accounts that lack the canonical address.',
   select_waiting_work: 'Counts the waiting deliveries of all accounts for the metrics.',
   take_password_link: 'Finds a person, who may sign in unless blocked in every account.',
+  select_overdue_lanes: 'Finds the overdue deliveries of all accounts.',
+  select_untold_events: 'Finds the events of all accounts whose jobs are lost.',
 };
 
 const db = await createDatabaseForFile();

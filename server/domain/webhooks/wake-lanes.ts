@@ -1,6 +1,6 @@
 import { type Expression, type Kysely, sql } from 'kysely';
 import type { Queryable } from '../../database/database.ts';
-import { type Arguments, query } from '../../database/query.ts';
+import { type Arguments, query, type RowOf } from '../../database/query.ts';
 import type { Tables } from '../../database/tables.ts';
 
 export interface AccountEndpoint {
@@ -119,13 +119,25 @@ export async function wakeEndpoint(queue: Queryable, { accountId, endpointId }: 
   await queue.query(addJobsOfEndpoint, { accountId, endpointId });
 }
 
-/** Searches all accounts, because a scheduled job runs this statement for all accounts. */
-const addOverdueJobs = query(
-  'add_overdue_lane_jobs',
-  (db, $: Arguments<{ overdueMinutes: number }>) =>
-    db
-      .selectFrom(lanesDueBefore(db, sql`now() - ${$.overdueMinutes} * interval '1 minute'`).as('l'))
-      .select(addLaneJob(noDelay, 'preserve_run_at')),
+/** The number of lanes (delivery queues) that get their jobs in one statement. */
+const overdueBatchSize = 1_000;
+
+/**
+ * Selects lanes (delivery queues) in the order of the index of pending deliveries. Searches all accounts, because a
+ * scheduled job runs this statement for all accounts.
+ */
+const selectOverdueLanes = query(
+  'select_overdue_lanes',
+  (db, $: Arguments<Lane & { overdueMinutes: number }>) =>
+    lanesDueBefore(db, sql`now() - ${$.overdueMinutes} * interval '1 minute'`)
+      .where(
+        sql<boolean>`(d.account_id, d.endpoint_id, d.lane) >
+          (${$.accountId}::bigint, ${$.endpointId}::bigint, ${$.lane}::smallint)`,
+      )
+      .orderBy('d.account_id')
+      .orderBy('d.endpoint_id')
+      .orderBy('d.lane')
+      .limit(overdueBatchSize),
   { isPrepared: false },
 );
 
@@ -134,5 +146,11 @@ const addOverdueJobs = query(
  * example after its last retry.
  */
 export async function wakeOverdueLanes(queue: Queryable, overdueMinutes = 10): Promise<void> {
-  await queue.query(addOverdueJobs, { overdueMinutes });
+  let last: Lane | undefined = { accountId: 0, endpointId: 0, lane: 0 };
+  while (last) {
+    const rows: RowOf<typeof selectOverdueLanes>[] = await queue.query(selectOverdueLanes, { ...last, overdueMinutes });
+    const lanes = rows.map(row => ({ accountId: row.account_id, endpointId: row.endpoint_id, lane: row.lane }));
+    if (lanes.length > 0) await queue.query(addKeyedLaneJobs, { ...columnsOf(lanes), delayMs: 0 });
+    last = lanes.length === overdueBatchSize ? lanes.at(-1) : undefined;
+  }
 }

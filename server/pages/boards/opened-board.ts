@@ -70,7 +70,8 @@ export function openBoards({ database }: Pick<ServerDependencies, 'database'>, {
       isPublic: board.isPublic,
       account,
       member,
-      read: { query: database.query, actor: member ?? visitor },
+      // A member may have just changed the board. A visitor cannot change it, so the page may lag a little behind.
+      read: member ? { query: database.query, actor: member } : { query: database.reader.query, actor: visitor },
       parameters: account && boards.length > 1 ? { account: account.slug } : {},
     };
   };

@@ -1,0 +1,167 @@
+import { pino } from 'pino';
+import { afterAll, expect, onTestFinished, test } from 'vitest';
+import { type Database, openDatabase } from '../../server/database/database.ts';
+import { migrate } from '../../server/database/migrator.ts';
+import { requireUsableUrls } from '../../server/database/pooler.ts';
+import { buildMetrics } from '../../server/observability/metrics.ts';
+import { explainFailure } from '../../server/start-failure.ts';
+import { createBareDatabase, sqlOn, type TestDatabase } from '../helpers/database.ts';
+import { createWorld, insertIdea, issueToken } from '../helpers/fixtures.ts';
+import { request } from '../helpers/request.ts';
+import { startServer } from '../helpers/server.ts';
+import { ask, startPair } from '../helpers/standby.ts';
+
+const maxLagMs = 1_000;
+/** With these settings, a token reads from the primary for 1.7 seconds after a write. */
+const environment = { DATABASE_READ_MAX_LAG_MS: String(maxLagMs), DATABASE_STATEMENT_TIMEOUT_MS: '700' };
+
+const pair = await startPair(url => migrate(url).then(() => {}));
+const { primary, standby } = pair;
+const warnings: string[] = [];
+const db = await open(standby.url);
+const world = await createWorld(db, { isPublic: true });
+const ideaId = await insertIdea(db, world);
+const { token: writer } = await issueToken(db, world, 'write');
+const { token: reader } = await issueToken(db, world, 'read');
+const server = await startServer({ on: db, environment: { ...environment, ...urlsOf(standby.url) } });
+// A second server knows of the writes through the first server only from the database.
+const second = await open(standby.url);
+const other = await startServer({ on: second, environment: { ...environment, ...urlsOf(standby.url) } });
+afterAll(async () => {
+  await server.close();
+  await other.close();
+  await Promise.all([db.database.close(), second.database.close()]);
+  await pair.close();
+});
+
+function urlsOf(readUrl: string) {
+  return { DATABASE_URL: primary.url, DATABASE_READ_URL: readUrl };
+}
+
+async function open(readUrl: string): Promise<TestDatabase & { database: Database }> {
+  const database = await openDatabase({
+    url: primary.url,
+    read: { url: readUrl, maxLagMs },
+    poolSize: 4,
+    connectTimeoutMs: 5_000,
+    statementTimeoutMs: 10_000,
+    logger: Object.assign(pino({ level: 'silent' }), { warn: (text: string) => warnings.push(text) }),
+  });
+  return { url: primary.url, database, sql: sqlOn(database), drop: async () => {} };
+}
+
+type On = Parameters<typeof request>[0];
+
+const list = async (token: string, on: On = server) => {
+  const { status, body } = await request(on, 'GET /api/v1/ideas?per_page=100', { token });
+  expect(status).toBe(200);
+  return body.data.map(({ title }: { title: string }) => title) as string[];
+};
+const create = (title: string) =>
+  request(server, 'POST /api/v1/ideas', { token: writer, json: { title, body: 'Written on the primary.' } });
+
+const state = () => db.database.replica?.state() ?? { isUsed: false, lagMs: 0 };
+const isUsed = (expected: boolean) => expect.poll(() => state().isUsed, { timeout: 20_000 }).toBe(expected);
+
+/** Counts the scans of the table of ideas on a PostgreSQL. */
+const scansOn = async (url: string) => {
+  const [row] = await ask<{ scans: number }>(
+    url,
+    `select coalesce(sum(seq_scan + idx_scan), 0)::int as scans from pg_stat_user_tables where relname = 'ideas'`,
+  );
+  return row?.scans ?? 0;
+};
+
+/** Runs work while the standby replays nothing, so that its data gets old. */
+async function whilePaused(work: () => Promise<void>) {
+  await ask(standby.url, 'select pg_wal_replay_pause()');
+  try {
+    await work();
+  } finally {
+    await ask(standby.url, 'select pg_wal_replay_resume()');
+  }
+}
+
+test('lists and public pages are read from the replica, and have the same content and the same ETag as on the primary', async () => {
+  const path = `GET /b/${world.boardSlug}`;
+  const before = await request(server, path);
+  const listBefore = await request(server, 'GET /api/v1/ideas', { token: reader });
+  await isUsed(true);
+  const scans = await scansOn(standby.url);
+  const after = await request(server, path);
+  const listAfter = await request(server, 'GET /api/v1/ideas', { token: reader });
+  expect(after.headers.get('etag')).toBe(before.headers.get('etag'));
+  expect(listAfter.headers.get('etag')).toBe(listBefore.headers.get('etag'));
+  expect(listAfter.body).toEqual(listBefore.body);
+  await expect.poll(() => scansOn(standby.url), { timeout: 10_000 }).toBeGreaterThan(scans);
+  const { text } = await buildMetrics().write(db.database);
+  expect(text).toMatch(/^idea_board_database_replica_away 0$/m);
+  expect(text).toMatch(/^idea_board_database_replica_lag_seconds 0\.\d+$/m);
+});
+
+test('a token that has just written reads its own writes from the primary, also through another server', async () => {
+  await isUsed(true);
+  await list(reader, other);
+  await expect.poll(() => second.database.replica?.state().isUsed, { timeout: 20_000 }).toBe(true);
+  await whilePaused(async () => {
+    expect((await create('My own idea')).status).toBe(201);
+    expect(await list(writer)).toContain('My own idea');
+    expect(await list(writer, other)).toContain('My own idea');
+    const { body } = await request(server, `GET /api/v1/ideas/${ideaId}`, { token: reader });
+    expect(body.id).toBe(ideaId);
+  });
+});
+
+test('a replica that is too far behind is not used until it has caught up', async () => {
+  await list(reader);
+  await isUsed(true);
+  await whilePaused(async () => {
+    await create('Far ahead of the replica');
+    await isUsed(false);
+    expect(await list(reader)).toContain('Far ahead of the replica');
+    await expect.poll(() => warnings.at(-1), { timeout: 10_000 }).toContain('behind');
+  });
+  await isUsed(true);
+  expect(await list(reader)).toContain('Far ahead of the replica');
+});
+
+test('while the replica is away, every read succeeds on the primary, and the replica is used again when it is back', async () => {
+  await isUsed(true);
+  let isOver = false;
+  let reads = 0;
+  const reading = Promise.all(
+    Array.from({ length: 4 }, async () => {
+      while (!isOver) {
+        await list(reader);
+        reads++;
+      }
+    }),
+  );
+  await standby.stop();
+  await isUsed(false);
+  const readsWhileAway = reads;
+  await expect.poll(() => reads).toBeGreaterThan(readsWhileAway + 8);
+  isOver = true;
+  await reading;
+  await standby.start();
+  await isUsed(true);
+});
+
+test('the server refuses to start if DATABASE_READ_URL leads to another database, but starts if the replica is away', async () => {
+  const check = (readUrl: string) =>
+    requireUsableUrls({ url: primary.url, readUrl }, 2_000, problem => warnings.push(problem)).catch(error => error);
+  const elsewhere = await createBareDatabase();
+  onTestFinished(() => elsewhere.drop());
+  expect(explainFailure(await check(elsewhere.url))).toContain('DATABASE_READ_URL lead to different databases');
+  expect(await check(standby.url.replace('5433', '5999'))).toBe(undefined);
+  expect(warnings.at(-1)).toContain('does not answer');
+});
+
+test('a promoted standby is not used for reads', async () => {
+  await isUsed(true);
+  await ask(standby.url, 'select pg_promote(true)');
+  await isUsed(false);
+  await create('Only on the primary');
+  expect(await list(reader)).toContain('Only on the primary');
+  await expect.poll(() => warnings.at(-1), { timeout: 10_000 }).toContain('no standby');
+});

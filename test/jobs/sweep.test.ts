@@ -1,0 +1,81 @@
+import { pino } from 'pino';
+import { expect, test } from 'vitest';
+import { wakeOverdueLanes } from '../../server/domain/webhooks/wake-lanes.ts';
+import { sweepEvents } from '../../server/jobs/sweep-events.ts';
+import { extensionOf, prepare } from '../extensions/with-extensions.ts';
+import { createDatabaseForFile } from '../helpers/database.ts';
+import { createMember, createWorld, insertIdea, issueToken } from '../helpers/fixtures.ts';
+import { startReceiverForTest } from '../helpers/receiver.ts';
+import { request } from '../helpers/request.ts';
+import { startServerForTest } from '../helpers/server.ts';
+import { addWebhook, eventually } from '../helpers/webhooks.ts';
+import { startWorkerForTest } from '../helpers/worker.ts';
+
+const db = await createDatabaseForFile();
+
+function sweep() {
+  const logger = pino({ level: 'silent' });
+  return sweepEvents({ database: db.database, queue: db.database, logger, stopping: new AbortController().signal });
+}
+
+const jobs = () =>
+  db.sql<{ task: string; count: number }>(
+    `select t.identifier as task, count(*)::int as count
+    from graphile_worker._private_jobs j join graphile_worker._private_tasks t on t.id = j.task_id group by 1 order by 1`,
+  );
+
+test('after the loss of all jobs, the scheduled sweeps deliver each event once to a webhook, a follower and an extension', async () => {
+  const heard: string[] = [];
+  const listener = extensionOf({ name: 'listener', on: { 'comment.created': async ({ id }) => heard.push(id) } });
+  await prepare(db, [listener]);
+  const world = await createWorld(db);
+  const ideaId = await insertIdea(db, world);
+  const follower = await createMember(db, world.accountId, 'member');
+  await db.sql('insert into followers (account_id, idea_id, user_id) values ($1, $2, $3)', [
+    world.accountId,
+    ideaId,
+    follower,
+  ]);
+  const receiver = await startReceiverForTest();
+  await addWebhook(db, world, { url: receiver.url });
+  const { token } = await issueToken(db, world, 'write');
+  const server = await startServerForTest({ on: db });
+  for (const body of ['First.', 'Second.', 'Third.']) {
+    await request(server, `POST /api/v1/ideas/${ideaId}/comments`, { token, json: { body } });
+  }
+  await request(server, `POST /api/v1/ideas/${ideaId}/vote`, { token, json: { value: 'up' } });
+  const [{ id: kept }] = (await db.sql(
+    `select payload ->> 'event_id' as id from graphile_worker._private_jobs where payload ->> 'event_id' is not null
+    order by id limit 1`,
+  )) as [{ id: string }];
+  // One event keeps its jobs. The newest event is too young for the sweep.
+  await db.sql(`delete from graphile_worker._private_jobs where payload ->> 'event_id' is distinct from $1`, [kept]);
+  await db.sql(`update events set occurred_at = now() - interval '11 minutes'
+    where data #>> '{comment,body}' is distinct from 'Third.'`);
+  await db.sql(`update webhook_deliveries set next_attempt_at = now() - interval '11 minutes'`);
+
+  await Promise.all([sweep(), sweep(), wakeOverdueLanes(db.database), wakeOverdueLanes(db.database)]);
+  const afterSweep = [
+    { task: 'deliver_webhooks', count: 1 },
+    { task: 'extension_event:listener', count: 2 },
+    { task: 'tell_people', count: 2 },
+  ];
+  expect(await jobs()).toEqual(afterSweep);
+
+  await startWorkerForTest(db, { extensions: [listener] });
+  await receiver.waitForRequests(4);
+  const notified = () => db.sql('select from notifications where user_id = $1', [follower]);
+  await eventually(async () => {
+    expect({ heard: heard.length, notified: (await notified()).length }).toEqual({ heard: 2, notified: 2 });
+    expect((await jobs()).filter(({ task }) => task !== 'heartbeat')).toEqual([]);
+  });
+
+  await db.sql(`update events set occurred_at = now() - interval '23 hours'`);
+  await sweep();
+  await eventually(async () => expect((await notified()).length).toBe(3));
+  expect(new Set(heard).size).toBe(3);
+  expect(heard.length).toBe(3);
+  expect(receiver.received.length).toBe(4);
+  await sweep();
+  expect((await jobs()).filter(({ task }) => task !== 'heartbeat')).toEqual([]);
+});
