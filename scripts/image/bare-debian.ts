@@ -73,7 +73,8 @@ function adapt(commands: string): string {
   const password = 'correct-horse-battery';
   const adapted = commands
     .replace('git clone …', 'git clone --quiet /srv/idea-board.git')
-    .replace('sudo -u postgres createuser --pwprompt ideas', `printf '${password}\\n${password}\\n' | setsid --wait $&`)
+    // Nobody answers the prompt.
+    .replace('createuser --pwprompt ideas', `psql --command "create role ideas login password '${password}'"`)
     .replace('<password>', password)
     .replace('https://ideas.example.com', 'http://localhost:3000')
     // Node.js is already there. The service of PostgreSQL starts only on a machine with systemd.

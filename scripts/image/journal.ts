@@ -8,7 +8,7 @@ export function openJournal() {
       let outcome = 'failed';
       let text = '';
       try {
-        text = await work();
+        text = (await work()).trimEnd();
         outcome = 'done';
       } catch (error) {
         text = (error as Error).message;

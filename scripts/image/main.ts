@@ -1,5 +1,4 @@
 import { writeFileSync } from 'node:fs';
-import { arch, release } from 'node:os';
 import { Argument, Command } from 'commander';
 import { installOnDebian } from './bare-debian.ts';
 import { debianBase, makeDebianBase } from './debian-base.ts';
@@ -45,10 +44,16 @@ try {
 }
 
 function introduce(): string {
+  const date = new Date().toISOString().slice(0, 10);
   return `# Rehearsal
 
-\`npm run image -- rehearse\` wrote this page on ${new Date().toISOString().slice(0, 10)}, with ${engine.name} on Linux ${release()} (${arch()}). ${capture('caddy', 'version')} is the version of Caddy.
+\`npm run image -- rehearse\` wrote this page on ${date}, on Linux (${process.arch}) with these programs:
 
-The containers shared the network of the machine, and PostgreSQL and Caddy were programs of the machine. So the steps show the commands of [deployment.md](deployment.md), but the script started the containers itself.
+- ${engine.name}
+- Caddy ${capture('caddy', 'version').split(' ')[0]}
+
+The containers shared the network of the machine. PostgreSQL and Caddy ran outside containers. The steps show the commands of
+[deployment.md](deployment.md), but the script started the containers itself. The durations depend on the machine, which
+may also have run other programs.
 `;
 }

@@ -63,11 +63,13 @@ export async function install(deployment: Deployment, { step }: Journal): Promis
     ['account', 'create', '--name', 'Acme', '--slug', 'acme', ...owner],
     ['user', 'password-link', '--email', 'ada@example.com'],
     ['board', 'create', '--account', 'acme', '--slug', 'web-app', '--name', 'Web app'],
+    // No request of this script causes this event. The secret of the webhook needs APP_KEY.
+    ['webhook', 'create', '--account', 'acme', '--url', 'https://hooks.example.com/ideas', '--event', 'idea.merged'],
     ['token', 'create', '--account', 'acme', '--name', 'Load', '--board', 'web-app=write'],
   ];
   let token = '';
   const commands = create.map(args => `${cli} ${args.map(arg => (arg.includes(' ') ? `'${arg}'` : arg)).join(' ')}`);
-  await step('Create an account, a board and a token', commands, async () => {
+  await step('Create an account, a board, a webhook and a token', commands, async () => {
     for (const args of create) {
       const output = await deployment.run('node', 'server/cli/main.ts', ...args, '--json');
       token = /"(ib_\d+_[\w-]+)"/.exec(output)?.[1] ?? '';
