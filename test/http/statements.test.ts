@@ -110,9 +110,10 @@ describe.each(posts)('$method $path with an Idempotency-Key', operation => {
 });
 
 describe.each(reads.filter(({ id }) => id !== 'findSimilarIdeas'))('the operation $method $path', operation => {
-  const most = operation.id === 'listIdeas' ? 1 : 2;
+  // A list of ideas without a search text takes only one SQL statement.
+  const mostOf = (query: string) => (operation.id === 'listIdeas' && !query.includes('q=') ? 1 : 2);
 
-  test(`a read request takes at most ${most} SQL statements, not counting the authentication, and no transaction`, async () => {
+  test('a read request takes at most two SQL statements, not counting the authentication, and no transaction', async () => {
     const { line } = requestOf(operation, targets);
     const queries =
       operation.id === 'listIdeas' ? ['', '?q=idea', '?sort=top&page=2', '?moderation_state=pending'] : [''];
@@ -123,7 +124,7 @@ describe.each(reads.filter(({ id }) => id !== 'findSimilarIdeas'))('the operatio
       const log = await statementsOf(line + query);
       expect([log.status, log.authentications, log.control]).toEqual([200, 1, []]);
       expect(log.texts.length).toBeGreaterThanOrEqual(1);
-      expect(log.texts.length, log.texts.join('\n')).toBeLessThanOrEqual(most);
+      expect(log.texts.length, log.texts.join('\n')).toBeLessThanOrEqual(mostOf(query));
     }
   });
 });

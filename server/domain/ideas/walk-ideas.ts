@@ -28,29 +28,35 @@ export async function walkList(
   const isSearch = values.q !== '' || values.tagId !== 0;
   if (isSearch ? form.isPending : values.offset < farOffset) return undefined;
   const { isPending, isPublic } = form;
-  const statusIds = (await op.query(selectShownStatuses, { ...values, isPending, isPublic })).map(({ id }) => id);
-  const branches = branchCounts.find(count => count >= statusIds.length);
+  const statuses = await op.query(selectShownStatuses, { ...values, isPending, isPublic });
+  const branches = branchCounts.find(count => count >= statuses.length);
   if (branches === undefined) return undefined;
-  const walk = { form: { ...form, branches }, values: { ...values, statusIds } };
+  const walk = {
+    form: { ...form, branches },
+    values: { ...values, statusIds: statuses.map(({ id }) => id) },
+    isSmall: statuses.every(({ is_small }) => is_small),
+  };
   return isSearch ? search(op, walk) : op.query(queryOf(farQueries, { ...walk.form, reach: null }), walk.values);
 }
 
 interface Walk {
   form: Omit<WalkForm, 'reach'>;
   values: ListArguments;
+  /** Whether the near walk reads the whole list. */
+  isSmall: boolean;
 }
 
 /**
  * Reads a page of the ideas that match, if the page is not too far from the beginning of the list. A sample of the list
  * tells how far the page probably is. Returns undefined if it is faster to read all ideas that match.
  */
-async function search(op: ReadOperation, { form, values }: Walk): Promise<RankedIdea[] | undefined> {
+async function search(op: ReadOperation, { form, values, isSmall }: Walk): Promise<RankedIdea[] | undefined> {
   const formOf = (reach: number) => ({ ...form, isFiltered: false, reach });
   const read = (reach: number) => op.query(queryOf(matchQueries, formOf(reach)), values);
   let found: number;
-  if (values.offset === 0) {
+  if (values.offset === 0 || isSmall) {
     const rows = await read(reaches.near);
-    if (rows.length === values.limit) return rows;
+    if (isSmall || rows.length === values.limit) return rows;
     found = rows.length;
   } else {
     const [sample] = await op.query(queryOf(sampleQueries, formOf(reaches.near)), values);

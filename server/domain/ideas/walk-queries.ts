@@ -36,13 +36,34 @@ export const branchCounts = [8, maxStatusesOfBoard] as const;
  */
 export const reaches = { near: 500, deep: 20_000, far: 200_000 } as const;
 
+/**
+ * A board with at most this number of ideas is small. The near walk reads the whole list of a small board, even if
+ * clients create some ideas in the meantime.
+ */
+const smallBoard = reaches.near - 100;
+
+/** Selects the ids of the shown statuses, each with the information whether the board is small. */
 export const selectShownStatuses = query(
   'select_shown_statuses',
-  (db, $: Arguments<Pick<ListArguments, 'accountId' | 'boardId' | 'statusKey' | 'category'> & Reader>) =>
-    db
+  (db, $: Arguments<Pick<ListArguments, 'accountId' | 'boardId' | 'statusKey' | 'category'> & Reader>) => {
+    const firstIdeas = db
+      .selectFrom('ideas as i')
+      .where(i => i.and({ 'i.account_id': $.accountId, 'i.board_id': $.boardId }))
+      .select('i.status_id')
+      .limit(sql.lit(smallBoard + 1))
+      .as('first_ideas');
+    return db
       .selectFrom('statuses as shown')
-      .select('shown.id')
-      .where(shown => isShown(shown, $, { isPending: asBoolean($.isPending), isPublic: asBoolean($.isPublic) })),
+      .where(shown => isShown(shown, $, { isPending: asBoolean($.isPending), isPublic: asBoolean($.isPublic) }))
+      .select([
+        'shown.id',
+        db
+          .selectFrom(firstIdeas)
+          .select(sql<boolean>`count(*) <= ${sql.lit(smallBoard)}`.as('is_small'))
+          .$asScalar()
+          .as('is_small'),
+      ]);
+  },
 );
 
 interface Reader {
