@@ -14,7 +14,11 @@ export interface TestDatabase {
 
 /** Creates a database for a test file by copying a template database. No connection to the template may be open. */
 export async function createTestDatabase(template = inject('templateDatabase')): Promise<TestDatabase> {
-  const { url, drop } = await createBareDatabase(template);
+  return openTestDatabase(await createBareDatabase(template));
+}
+
+/** Opens a database that a test has created. */
+export async function openTestDatabase({ url, drop }: { url: string; drop(): Promise<void> }): Promise<TestDatabase> {
   const database = await openDatabase({
     url,
     poolSize: 8,
