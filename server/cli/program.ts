@@ -26,6 +26,7 @@ import { addRestoreCommand } from './restore.ts';
 import { addStatusCommands } from './status.ts';
 import { addTagCommands } from './tag.ts';
 import { addTokenCommands } from './token.ts';
+import { addUpgradeCommand } from './upgrade.ts';
 import { addUsageCommand } from './usage.ts';
 import { addUserCommands } from './user.ts';
 import { addWebhookCommands } from './webhook.ts';
@@ -59,6 +60,7 @@ export function buildProgram(): Command {
   addMigrateCommand(program, 'migrate');
   addBackupCommand(program, 'backup');
   addRestoreCommand(program, 'restore');
+  addUpgradeCommand(program, 'upgrade');
   addExportCommand(program, 'export');
   addImportCommand(program, 'import');
   addCleanUpCommand(program, 'cleanup');

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 
 import { join } from 'node:path';
@@ -15,8 +15,9 @@ import { testAppKey } from '../helpers/server.ts';
 import { addWebhook } from '../helpers/webhooks.ts';
 
 const programs = findPostgresPrograms();
+const api = new URL('../../server/extensions/extension.ts', import.meta.url).href;
 
-describe.runIf(programs)('the commands backup and restore', () => {
+describe.runIf(programs)('the commands backup, restore and upgrade', () => {
   let postgres: Awaited<ReturnType<typeof startInstalledPostgres>>;
   let source: TestDatabase;
   let directory: string;
@@ -201,6 +202,85 @@ describe.runIf(programs)('the commands backup and restore', () => {
     expect(await select(url, `select from pg_class where relnamespace = 'public'::regnamespace`)).toEqual([]);
     expect(await readdir(directory)).not.toContain('unmade');
   });
+
+  test('a rehearsal reports the time and the locks of each migration, and leaves only the running database', async () => {
+    const extension = await writeExtension({
+      '0001_add_a_column.sql': 'alter table ideas add column rehearsed text; create table rehearsed (id bigint);',
+      '0002_index_votes.sql': '-- no transaction\ncreate index votes_value_idx on votes (value); select pg_sleep(0.1);',
+    });
+    const before = await describeServer();
+    for (const copied of [[], ['--backup', backup]]) {
+      const { exitCode, stdout, stderr } = await on(source.url, { EXTENSIONS: extension }).run(
+        ...['upgrade', '--rehearse', '--json', ...copied],
+      );
+      expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+      expect(JSON.parse(stdout)).toMatchObject({
+        ok: true,
+        tables: { differences: [] },
+        tallies: { checked: 1, drifted: 0 },
+        secrets: { total: 1, decrypted: 1 },
+        migrations: [
+          { stream: 'graphile_worker', locks: [] },
+          {
+            name: '0001_add_a_column.sql',
+            locks: [{ table: 'public.ideas', mode: 'AccessExclusiveLock', blocks: 'reads and writes' }],
+          },
+          { name: '0002_index_votes.sql', locks: [{ table: 'public.votes', mode: 'ShareLock', blocks: 'writes' }] },
+        ],
+      });
+    }
+    expect(await describeServer()).toEqual(before);
+  });
+
+  test('a migration that fails in a rehearsal is named, and the copy is dropped', async () => {
+    const extension = await writeExtension({ '0001_fail.sql': 'alter table ideas add column title text;' });
+    const before = await describeServer();
+    expect(await on(source.url, { EXTENSIONS: extension }).refusal('upgrade', '--rehearse')).toContain('0001_fail.sql');
+    expect(await describeServer()).toEqual(before);
+  });
+
+  test('a killed rehearsal leaves the running database untouched, and the next rehearsal drops its copy', async () => {
+    const before = await describeServer();
+    const { release } = await holdSequence();
+    await killAtLock(source.url, 'upgrade', '--rehearse');
+    await release();
+    const copies = () =>
+      select(postgres.urlOf('postgres'), `select from pg_database where datname like 'idea_board_rehearsal_%'`);
+    expect(await copies()).toHaveLength(1);
+    expect(await on(source.url).json('upgrade', '--rehearse')).toMatchObject({ ok: true });
+    expect(await copies()).toEqual([]);
+    expect(await describeServer()).toEqual(before);
+  });
+
+  test('a rehearsal without the right to create a database names the command that grants the right', async () => {
+    await source.sql(`create role modest login password 'modest'`);
+    await source.sql('grant all on all tables in schema public, graphile_worker to modest');
+    await source.sql('grant usage on schema graphile_worker to modest');
+    const url = new URL(source.url);
+    Object.assign(url, { username: 'modest', password: 'modest' });
+    expect(await on(url.href).refusal('upgrade', '--rehearse')).toContain('createdb');
+  });
+
+  /** The databases of the server, and the rows and columns of the running database. */
+  async function describeServer() {
+    return {
+      databases: await select(postgres.urlOf('postgres'), 'select datname from pg_database order by datname'),
+      columns: await source.sql(
+        `select table_name, column_name from information_schema.columns where table_schema = 'public' order by 1, 2`,
+      ),
+      migrations: await source.sql('select stream, name from schema_migrations order by stream, name'),
+    };
+  }
+
+  async function writeExtension(migrations: Record<string, string>): Promise<string> {
+    const folder = await mkdtemp(join(directory, 'extension-'));
+    await mkdir(join(folder, 'migrations'));
+    for (const [name, sql] of Object.entries(migrations)) await writeFile(join(folder, 'migrations', name), sql);
+    const file = join(folder, 'extension.mjs');
+    const definition = `defineExtension({ name: 'rehearsed', migrations: new URL('migrations/', import.meta.url) })`;
+    await writeFile(file, `import { defineExtension } from '${api}';\nexport default ${definition};`);
+    return file;
+  }
 
   /** Holds a lock that makes pg_dump wait after the rows have been counted. */
   async function holdSequence(): Promise<{ lock: pg.Client; release(): Promise<void> }> {
