@@ -71,7 +71,7 @@ function findingsOf({ manifest, verification, is_continued }: Restoration): Find
 function nextSteps({ pending, manifest }: Restoration): string {
   const steps = [
     ...(pending.length > 0 ? [`Migrate: ${invocation} migrate`] : []),
-    `Erase again the accounts and users that were erased after ${manifest.created_at}: see docs/erasure.md`,
+    `Repeat the deletions since the backup: ${invocation} cleanup --audit-log <file> --since ${manifest.created_at}`,
     `Check the installation: ${invocation} doctor`,
   ];
   return ['Before you start the servers:', ...steps.map((step, index) => `${index + 1}. ${step}`)].join('\n');
