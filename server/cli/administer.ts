@@ -109,7 +109,7 @@ export async function withDatabase<T>(
  * Throws if the database does not exist. Otherwise a command in the wrong directory would create a new, empty database
  * there.
  */
-async function requireCluster({ DATABASE_URL, DATA_DIR }: Config) {
+export async function requireCluster({ DATABASE_URL, DATA_DIR }: Config) {
   if (DATABASE_URL !== undefined || (await findCluster(DATA_DIR))) return;
   throw new CliError(
     `There is no database in ${DATA_DIR}: set DATABASE_URL or DATA_DIR, or create one with npm run cli -- migrate`,

@@ -1,11 +1,13 @@
 import { type CleanUpWitness, cleanUp } from '../domain/erasure/clean-up.ts';
 import { type CleanUpPreview, previewCleanUp } from '../domain/erasure/preview-clean-up.ts';
+import { type LoggedDeletion, repeatDeletions } from '../domain/erasure/repeat-deletions.ts';
 import { systemClock } from '../domain/time.ts';
 import { collectAuditEntries } from '../jobs/audit-outbox.ts';
 import { buildEnvironmentRedactor } from '../observability/redactor.ts';
-import { type Installation, withInstallation } from './administer.ts';
-import { flag, verb } from './command.ts';
+import { CliError, type Installation, withInstallation } from './administer.ts';
+import { flag, optional, parseTime, verb } from './command.ts';
 import { formatTable, type OutputOptions, oneLine, print } from './output.ts';
+import { readLoggedDeletions } from './read-logged-deletions.ts';
 
 /** The JSON output identifies people only by ids, because operators may keep this output in logs. */
 interface CleanUpReport {
@@ -25,21 +27,60 @@ interface ErasedView {
 export const addCleanUpCommand = verb({
   description:
     'Erases the accounts and users whose grace period is over. The server never runs it, so schedule it yourself; servers may run meanwhile. After a killed run the next one continues. It exits with 1 if an erasure fails.',
-  examples: ['cleanup --dry-run', 'cleanup'],
-  input: { dryRun: flag('only list the accounts and users to erase, and those to skip with the reason') },
-  perform: ({ dryRun }, output) => (dryRun ? preview(output) : run(output)),
+  examples: ['cleanup --dry-run', 'cleanup', 'cleanup --audit-log audit.log --since 2026-11-20T03:00:00Z'],
+  input: {
+    dryRun: flag('only list the accounts and users to erase, and those to skip with the reason'),
+    auditLog: optional(
+      '<file>',
+      'after a restore: first repeat the requests, cancellations and erasures of this audit log; needs --since',
+    ),
+    since: optional('<time>', 'the time of the restored backup', { parse: parseTime }),
+  },
+  refuse: ({ auditLog, since }) =>
+    (auditLog === undefined) === (since === undefined) ? undefined : '--audit-log and --since need each other',
+  async perform({ dryRun, auditLog, since }, output) {
+    const logged = auditLog !== undefined && since ? { since, deletions: await readLog(auditLog, since) } : undefined;
+    await (dryRun ? preview(output, logged) : run(output, logged));
+  },
 });
 
-async function preview(output: OutputOptions) {
-  const due = await withInstallation(({ database, config }) => previewCleanUp(database, config, systemClock.now()));
-  print(output, due, formatPreview);
+interface Logged {
+  since: Date;
+  deletions: LoggedDeletion[];
 }
 
-async function run(output: OutputOptions) {
+async function readLog(path: string, since: Date): Promise<LoggedDeletion[]> {
+  return readLoggedDeletions(path, since).catch((error: Error) => {
+    throw new CliError(`The audit log cannot be read: ${error.message}`, { cause: error });
+  });
+}
+
+async function preview(output: OutputOptions, logged: Logged | undefined) {
+  const due = await withInstallation(({ database, config }) => previewCleanUp(database, config, systemClock.now()));
+  const of = logged ? { in_audit_log: logged.deletions } : {};
+  print(output, { ...due, ...of }, () =>
+    [formatPreview(due), ...(logged ? [`\nIn the audit log:\n${formatLogged(logged)}`] : [])].join('\n'),
+  );
+}
+
+function formatLogged({ deletions }: Logged): string {
+  return formatTable(deletions, ['of', 'what'], 'id', 'state', 'at');
+}
+
+async function run(output: OutputOptions, logged: Logged | undefined) {
   const say = (line: string) => {
     if (!output.json) process.stdout.write(`${line}\n`);
   };
-  const report = await withInstallation(installation => runOn(installation, say));
+  const report = await withInstallation(async installation => {
+    if (logged) {
+      const { database, config: graces } = installation;
+      const { since, deletions } = logged;
+      const options = { graces, now: systemClock.now(), since };
+      const count = await database.transaction(({ db }) => repeatDeletions(db, deletions, options));
+      say(`Repeated from the audit log: ${count}`);
+    }
+    return runOn(installation, say);
+  });
   print(output, report, summaryOf);
   if (report.failed.length > 0) process.exitCode = 1;
 }

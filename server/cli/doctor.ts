@@ -32,7 +32,7 @@ async function run(output: OutputOptions) {
   if (!isWell) process.exitCode = 1;
 }
 
-function formatFindings(findings: Finding[]): string {
+export function formatFindings(findings: Finding[]): string {
   const count = (level: Finding['level']) => findings.filter(finding => finding.level === level).length;
   const lines = findings.flatMap(({ level, what, remedy }) => [
     `${level.padEnd(7)}  ${oneLine(what)}`,

@@ -1,4 +1,5 @@
 import { Command, CommanderError } from 'commander';
+import { BackupError } from '../backup/backup-error.ts';
 import { ConfigError } from '../config.ts';
 import { EmbeddedPostgresError } from '../database/embedded/postgres-program.ts';
 import { MigrationError } from '../database/migration-files.ts';
@@ -7,6 +8,7 @@ import { ExtensionError } from '../extensions/extension-error.ts';
 import { buildEnvironmentRedactor } from '../observability/redactor.ts';
 import { addAccountCommands } from './account.ts';
 import { CliError } from './administer.ts';
+import { addBackupCommand } from './backup.ts';
 import { addBoardCommands } from './board.ts';
 import { addChatCommands } from './chat.ts';
 import { addCleanUpCommand } from './cleanup.ts';
@@ -21,9 +23,11 @@ import { addInvitationCommands, addMemberCommands } from './member.ts';
 import { addMigrateCommand } from './migrate.ts';
 import { addNotificationCommands } from './notification.ts';
 import { oneLine } from './output.ts';
+import { addRestoreCommand } from './restore.ts';
 import { addStatusCommands } from './status.ts';
 import { addTagCommands } from './tag.ts';
 import { addTokenCommands } from './token.ts';
+import { addUpgradeCommand } from './upgrade.ts';
 import { addUsageCommand } from './usage.ts';
 import { addUserCommands } from './user.ts';
 import { addWebhookCommands } from './webhook.ts';
@@ -55,6 +59,9 @@ export function buildProgram(): Command {
   addUsageCommand(program, 'usage');
   addInitCommand(program, 'init');
   addMigrateCommand(program, 'migrate');
+  addBackupCommand(program, 'backup');
+  addRestoreCommand(program, 'restore');
+  addUpgradeCommand(program, 'upgrade');
   addExportCommand(program, 'export');
   addImportCommand(program, 'import');
   addCleanUpCommand(program, 'cleanup');
@@ -64,7 +71,15 @@ export function buildProgram(): Command {
 }
 
 /** The errors whose message is meant for the operator. All other errors are reported as internal errors. */
-const refusals = [AdministrationError, CliError, ConfigError, EmbeddedPostgresError, ExtensionError, MigrationError];
+const refusals = [
+  AdministrationError,
+  BackupError,
+  CliError,
+  ConfigError,
+  EmbeddedPostgresError,
+  ExtensionError,
+  MigrationError,
+];
 
 /**
  * Runs the command that the process's arguments name. The exit code is 1 if the command fails, and 2 if the arguments

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
-import { MigrationError, type MigrationFile } from './migration-files.ts';
+import { MigrationError, type MigrationFile, type MigrationName } from './migration-files.ts';
 import { runOn } from './query.ts';
 import { bigint, boolean, integer, nullable, sql, text, time } from './sql.ts';
 
@@ -11,6 +11,9 @@ import { bigint, boolean, integer, nullable, sql, text, time } from './sql.ts';
 const lockId = 4_216_839_001;
 
 const pollMs = 100;
+
+/** The name of the database sessions that migrate. */
+export const migrationSession = 'idea-board migrate';
 
 export interface LockOptions {
   /**
@@ -44,8 +47,8 @@ export async function withSession<T>(
   work: (client: pg.Client) => Promise<T>,
   settings: pg.ClientConfig = {},
 ): Promise<T> {
-  const application_name = 'idea-board migrate';
-  const client = new pg.Client({ connectionString: url, application_name, keepAlive: true, ...settings });
+  const session = { connectionString: url, application_name: migrationSession, keepAlive: true };
+  const client = new pg.Client({ ...session, ...settings });
   // Ignores the error event of a broken connection, because the query on the connection fails anyway.
   client.on('error', () => {});
   await client.connect();
@@ -113,7 +116,16 @@ async function findHolder(client: pg.Client): Promise<string> {
   return `session ${pid} of ${address ?? 'this machine'}, since ${new Date(started_at).toISOString()}`;
 }
 
+/** Observes migrations, for the rehearsal of an upgrade. */
+export interface MigrationWatch {
+  /** Runs one migration. */
+  around<T>(migration: MigrationName, work: () => Promise<T>): Promise<T>;
+  /** Runs before the commit of a migration, when its transaction holds all its locks. */
+  beforeCommit(client: pg.Client): Promise<void>;
+}
+
 export interface TableLockOptions {
+  watch?: MigrationWatch | undefined;
   lockTimeoutMs?: number | undefined;
   tries?: number | undefined;
   /** The pause between two tries of a migration. During the pause, waiting requests can use the tables. */
@@ -148,6 +160,7 @@ async function applyInTransaction(client: pg.Client, file: MigrationFile, option
       await client.query('begin');
       await client.query(`set local lock_timeout = ${lockTimeoutMs}`);
       await client.query(file.sql);
+      await options.watch?.beforeCommit(client);
       await record(client, file);
       await client.query('commit');
       return;

@@ -15,6 +15,8 @@ import {
   applyMigration,
   type LockOptions,
   lockMigrations,
+  type MigrationWatch,
+  migrationSession,
   resetSession,
   type TableLockOptions,
   withSession,
@@ -68,7 +70,7 @@ export async function migrate(
     const applied = await readApplied(client);
     checkApplied(files, applied, streams, options);
     // Creates graphile-worker's schema first, because the server's SQL functions add jobs to graphile-worker's queue.
-    await migrateQueue(url);
+    await around(options)({ stream: 'graphile_worker', name: 'migrations of the job queue' }, () => migrateQueue(url));
     const pending = pendingOf(files, applied);
     if (pending.length > 0) await applyPending(client, files, applied.map(idOf), options);
     return pending;
@@ -81,7 +83,7 @@ export async function migrate(
  * connection, the error would end the process.
  */
 async function migrateQueue(url: string): Promise<void> {
-  const pool = new pg.Pool({ connectionString: url, application_name: 'idea-board migrate', max: 1 });
+  const pool = new pg.Pool({ connectionString: url, application_name: migrationSession, max: 1 });
   pool.on('error', () => {});
   pool.on('connect', client => client.on('error', () => {}));
   try {
@@ -152,11 +154,15 @@ export async function readStreamStates(
 }
 
 async function applyPending(client: pg.Client, files: MigrationFile[], executed: string[], options: TableLockOptions) {
+  const watched = around(options);
   // Loads Umzug only if migrations are pending. Loading takes a tenth of a second and 10 MB, and most processes have no
   // pending migrations.
   const { Umzug } = await import('umzug');
   const umzug = new Umzug({
-    migrations: files.map(file => ({ name: idOf(file), up: () => applyMigration(client, file, options) })),
+    migrations: files.map(file => ({
+      name: idOf(file),
+      up: () => watched(file, () => applyMigration(client, file, options)),
+    })),
     storage: {
       executed: async () => executed,
       // Does nothing, because applyMigration() has already recorded the migration.
@@ -171,6 +177,10 @@ async function applyPending(client: pg.Client, files: MigrationFile[], executed:
     // Unwraps the error of Umzug. The original error of applyMigration() already names the file.
     throw error.cause instanceof MigrationError ? error.cause : error;
   });
+}
+
+function around({ watch }: TableLockOptions): MigrationWatch['around'] {
+  return watch?.around ?? ((_, work) => work());
 }
 
 /** Returns the migrations in the first list that are not in the second. */

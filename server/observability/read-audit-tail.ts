@@ -30,7 +30,7 @@ export async function readAuditTail(
       .toString('utf8', 0, bytesRead)
       .split('\n')
       .reverse()
-      .flatMap(line => parseLine(line) ?? [])
+      .flatMap(line => parseAuditLine(line) ?? [])
       .filter(isWanted)
       .slice(0, mostEntries);
   } finally {
@@ -42,7 +42,7 @@ export async function readAuditTail(
  * Returns undefined for a line that is not a complete audit entry. For example, the read may have begun in the middle
  * of the first line.
  */
-function parseLine(line: string): AuditLine | undefined {
+export function parseAuditLine(line: string): AuditLine | undefined {
   try {
     return auditLine.safeParse(JSON.parse(line)).data;
   } catch {

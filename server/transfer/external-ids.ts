@@ -2,6 +2,8 @@ import { createHash } from 'node:crypto';
 import { type Expression, type Kysely, sql } from 'kysely';
 import type { Tables } from '../database/tables.ts';
 import type { ExternalKind } from '../entities/external-id.ts';
+import type { RecordOf } from './archive.ts';
+import { idsOf, type PlacedRecord } from './import-batch.ts';
 
 /**
  * Returns the prefix of the archive ids for rows that no import created. The prefix of an account never changes. Two
@@ -62,16 +64,38 @@ export async function insertExternalIds(
   rows: readonly (readonly [externalId: string, id: number])[],
 ): Promise<void> {
   if (rows.length === 0) return;
+  const column = kind === 'person' ? 'user_id' : 'row_id';
   await db
     .insertInto('external_ids')
-    .values(
-      rows.map(([external_id, id]) => ({
-        account_id: accountId,
-        kind,
-        external_id,
-        row_id: kind === 'person' ? null : id,
-        user_id: kind === 'person' ? id : null,
-      })),
+    .columns(['account_id', 'kind', 'external_id', column])
+    .expression(e =>
+      e
+        .selectFrom(
+          sql<{ external_id: string; id: number }>`unnest(
+            ${rows.map(([externalId]) => externalId)}::text[], ${rows.map(([, id]) => id)}::bigint[]
+          )`.as<'u'>(sql`u(external_id, id)`),
+        )
+        .select(u => [u.val(accountId).as('account_id'), u.val(kind).as('kind'), 'u.external_id', 'u.id']),
     )
     .execute();
+}
+
+/**
+ * Reserves the ids of the rows that the import will write, in the order of the records. So transactions that write at
+ * the same time keep this order.
+ */
+export async function reserveIds<One extends PlacedRecord<RecordOf<'idea' | 'comment'>>>(
+  db: Kysely<Tables>,
+  accountId: number,
+  kind: 'idea' | 'comment',
+  records: readonly One[],
+): Promise<One[]> {
+  const known = await findRows(db, accountId, kind, idsOf(records));
+  const count = records.filter(({ record }) => !known.has(record.id)).length;
+  const rows = await db
+    .selectFrom(sql<{ n: number }>`generate_series(1, ${count}::int)`.as<'s'>(sql`s(n)`))
+    .select(sql<number>`nextval(pg_get_serial_sequence(${kind === 'idea' ? 'ideas' : 'comments'}, 'id'))`.as('id'))
+    .execute();
+  const ids = rows.map(({ id }) => id).sort((one, other) => one - other);
+  return records.map(one => (known.has(one.record.id) ? one : { ...one, rowId: ids.shift() }));
 }

@@ -41,15 +41,16 @@ export async function lockIdeasOf(
  */
 export async function withIdeas<One extends { type: string; idea: string }>(
   batch: ImportBatch,
-  records: readonly { place: string; record: One }[],
-): Promise<{ place: string; record: One; idea: FoundIdea }[]> {
+  records: readonly { place: string; record: One; rowId?: number | undefined }[],
+): Promise<{ place: string; record: One; rowId?: number | undefined; idea: FoundIdea }[]> {
   const ideas = await lockIdeasOf(
     batch,
     records.map(({ record }) => record.idea),
   );
-  return records.flatMap(({ place, record }) => {
+  return records.flatMap(one => {
+    const { place, record } = one;
     const idea = ideas.get(record.idea);
     if (idea === undefined) batch.refuse(place, unknownRef(record.type, 'idea', record.idea));
-    return idea ? [{ place, record, idea }] : [];
+    return idea ? [{ ...one, idea }] : [];
   });
 }

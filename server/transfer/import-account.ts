@@ -2,7 +2,8 @@ import { sql } from 'kysely';
 import type { Database, Transaction } from '../database/database.ts';
 import { requireUsableAccount } from '../domain/accounts/find-account.ts';
 import type { AuditTrail } from '../domain/administration.ts';
-import { type ArchiveRecord, parseRecord, type RecordType, recordTypes, shorten } from './archive.ts';
+import { type ArchiveRecord, parseRecord, type RecordOf, type RecordType, recordTypes, shorten } from './archive.ts';
+import { reserveIds } from './external-ids.ts';
 import type { ImportBatch, ImportOptions, Placed, PlacedRecord } from './import-batch.ts';
 import { importComments } from './import-comments.ts';
 import { importIdeas } from './import-ideas.ts';
@@ -123,23 +124,36 @@ async function importRecords(
   const flush = async (window: readonly PlacedRecord[]) => {
     for (const type of recordTypes) {
       const records = window.filter(({ record }) => record.type === type);
-      if (records.length > 0) await importBatch(type, records, { options, witness, scope, counts, refuse });
+      if (records.length > 0) await importInLanes(type, records, { options, witness, scope, counts, refuse });
     }
     witness.progressed(counts);
   };
   let window: PlacedRecord[] = [];
-  for await (const { place, value, problem } of source) {
-    const parsed = problem !== undefined ? { problem } : parseRecord(options.shortens ? shorten(value) : value);
-    if ('problem' in parsed) {
-      refuse(place, parsed.problem);
-      continue;
-    }
-    window.push({ place, record: parsed.record });
-    if (window.length < windowSize) continue;
-    await flush(window);
+  // The import reads and checks the next records while PostgreSQL writes the previous ones.
+  let written = Promise.resolve();
+  const write = async () => {
+    await written;
+    written = flush(window);
+    // The next write, or the end, throws the error.
+    written.catch(() => {});
     window = [];
+  };
+  try {
+    for await (const { place, value, problem } of source) {
+      const parsed = problem !== undefined ? { problem } : parseRecord(options.shortens ? shorten(value) : value);
+      if ('problem' in parsed) {
+        refuse(place, parsed.problem);
+        continue;
+      }
+      window.push({ place, record: parsed.record });
+      if (window.length === windowSize) await write();
+    }
+    await write();
+    await written;
+  } finally {
+    // If the source fails, the transactions must end before the caller closes the database.
+    await Promise.allSettled([written]);
   }
-  await flush(window);
   return counts;
 }
 
@@ -149,6 +163,38 @@ interface BatchContext {
   scope: Scope;
   counts: ImportCounts;
   refuse(place: string, reason: string): void;
+}
+
+/** The number of transactions that write at the same time. More of them would need more processors. */
+const laneCount = 2;
+
+/**
+ * Writes a batch of records in several transactions at the same time. All records of an idea are in one transaction,
+ * because it locks the idea.
+ */
+async function importInLanes(type: RecordType, records: readonly PlacedRecord[], context: BatchContext): Promise<void> {
+  const { options, scope } = context;
+  const numbered =
+    type === 'idea' || type === 'comment'
+      ? await scope(({ db }) =>
+          reserveIds(db, options.accountId, type, records as PlacedRecord<RecordOf<typeof type>>[]),
+        )
+      : records;
+  const lanes = Map.groupBy<number, PlacedRecord>(numbered, laneOf(options.isDryRun));
+  const outcomes = await Promise.allSettled([...lanes.values()].map(lane => importBatch(type, lane, context)));
+  for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
+}
+
+/** Returns a function that chooses the transaction of a record. A dry run has only one transaction. */
+function laneOf(isDryRun: boolean): (placed: PlacedRecord) => number {
+  const lanes = new Map<string, number>();
+  return ({ record }) => {
+    const idea = record.type === 'idea' ? record.id : 'idea' in record ? record.idea : undefined;
+    if (isDryRun || idea === undefined) return 0;
+    const lane = lanes.get(idea) ?? lanes.size % laneCount;
+    lanes.set(idea, lane);
+    return lane;
+  };
 }
 
 /**

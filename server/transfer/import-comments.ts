@@ -14,7 +14,7 @@ export async function importComments(
   const known = await findRows(db, accountId, 'comment', idsOf(records));
   const missing = await withIdeas(
     batch,
-    records.filter(({ record }) => !known.has(record.id)),
+    records.filter(({ record, rowId }) => rowId !== undefined && !known.has(record.id)),
   );
   const authors = await findRows(
     db,
@@ -24,26 +24,20 @@ export async function importComments(
   );
   const needsPlaceholder = missing.some(({ record }) => record.author === null);
   const placeholderId = needsPlaceholder ? (await requirePlaceholder({ query }, now)).id : 0;
-  const fresh = new Map<string, ReturnType<typeof rowOf>>();
-  for (const { place, record, idea } of missing) {
+  const fresh = new Map<string, CommentRow>();
+  for (const { place, record, rowId = 0, idea } of missing) {
     if (fresh.has(record.id)) continue;
     const authorId = record.author === null ? placeholderId : authors.get(record.author);
     if (authorId === undefined) refuse(place, unknownRef('comment', 'author', record.author ?? ''));
-    else fresh.set(record.id, rowOf(accountId, idea.id, authorId, record));
+    else fresh.set(record.id, rowOf(rowId, idea.id, authorId, record));
   }
   if (fresh.size === 0) return 0;
-  const inserted = await db
-    .insertInto('comments')
-    .values([...fresh.values()])
-    .returning('id')
-    .execute();
-  // The ids increase in the order of the records. The pages show the comments of an idea in the order of their ids.
-  const ids = inserted.map(({ id }) => id).sort((one, other) => one - other);
+  await insertRows(batch, [...fresh.values()]);
   await insertExternalIds(
     db,
     accountId,
     'comment',
-    [...fresh.keys()].map((externalId, index) => [externalId, ids[index] ?? 0]),
+    [...fresh].map(([externalId, { id }]) => [externalId, id]),
   );
   const ideaIds = [...fresh.values()].map(({ idea_id }) => idea_id);
   await db
@@ -61,9 +55,32 @@ export async function importComments(
   return fresh.size;
 }
 
-function rowOf(accountId: number, ideaId: number, authorId: number, comment: RecordOf<'comment'>) {
+type CommentRow = ReturnType<typeof rowOf>;
+
+async function insertRows({ db, options: { accountId } }: ImportBatch, rows: readonly CommentRow[]): Promise<void> {
+  const all = <Name extends keyof CommentRow>(name: Name) => rows.map(row => row[name]);
+  const columns = ['id', 'idea_id', 'author_id', 'body', 'is_official', 'created_at', 'edited_at'] as const;
+  await db
+    .insertInto('comments')
+    .columns(['account_id', ...columns])
+    .expression(c => {
+      const selected = c
+        .selectFrom(
+          sql<CommentRow>`unnest(
+            ${all('id')}::bigint[], ${all('idea_id')}::bigint[], ${all('author_id')}::bigint[],
+            ${all('body')}::text[], ${all('is_official')}::boolean[],
+            ${all('created_at')}::timestamptz[], ${all('edited_at')}::timestamptz[]
+          )`.as<'u'>(sql`u(${sql.join(columns.map(name => sql.id(name)))})`),
+        )
+        .select(u => [u.val(accountId).as('account_id'), ...columns]);
+      return sql`overriding system value ${selected}`;
+    })
+    .execute();
+}
+
+function rowOf(id: number, ideaId: number, authorId: number, comment: RecordOf<'comment'>) {
   return {
-    account_id: accountId,
+    id,
     idea_id: ideaId,
     author_id: authorId,
     body: comment.body,

@@ -14,35 +14,55 @@ export async function importIdeas(batch: ImportBatch, records: readonly PlacedRe
   const { db, options } = batch;
   const { accountId } = options;
   const known = await findRows(db, accountId, 'idea', idsOf(records));
-  const missing = records.filter(({ record }) => !known.has(record.id));
+  const missing = records.filter(({ record, rowId }) => rowId !== undefined && !known.has(record.id));
   if (missing.length === 0) return 0;
   const refs = await findRefs(batch, missing);
-  const fresh = new Map<string, { row: ReturnType<typeof rowOf>; tagIds: number[] }>();
-  for (const { place, record } of missing) {
+  const fresh = new Map<string, { row: IdeaRow; tagIds: number[] }>();
+  for (const { place, record, rowId = 0 } of missing) {
     if (fresh.has(record.id)) continue;
     const found = resolve(record, refs);
     if ('problem' in found) batch.refuse(place, found.problem);
-    else fresh.set(record.id, { row: rowOf(accountId, record, found), tagIds: found.tagIds });
+    else fresh.set(record.id, { row: rowOf(rowId, record, found), tagIds: found.tagIds });
   }
   if (fresh.size === 0) return 0;
-  const inserted = await db
-    .insertInto('ideas')
-    .values([...fresh.values()].map(({ row }) => row))
-    .returning('id')
-    .execute();
-  // The ids increase in the order of the records. So the next export has the ideas in the same order.
-  const ids = inserted.map(({ id }) => id).sort((one, other) => one - other);
-  const tags = [...fresh.values()].flatMap(({ tagIds }, index) =>
-    tagIds.map(tagId => [ids[index] ?? 0, tagId] as const),
+  await insertRows(
+    batch,
+    [...fresh.values()].map(({ row }) => row),
   );
+  const tags = [...fresh.values()].flatMap(({ row, tagIds }) => tagIds.map(tagId => [row.id, tagId] as const));
   await insertTags(batch, tags);
   await insertExternalIds(
     db,
     accountId,
     'idea',
-    [...fresh.keys()].map((externalId, index) => [externalId, ids[index] ?? 0]),
+    [...fresh].map(([externalId, { row }]) => [externalId, row.id]),
   );
   return fresh.size;
+}
+
+type IdeaRow = ReturnType<typeof rowOf>;
+
+async function insertRows({ db, options: { accountId } }: ImportBatch, rows: readonly IdeaRow[]): Promise<void> {
+  const all = <Name extends keyof IdeaRow>(name: Name) => rows.map(row => row[name]);
+  const columns = ['board_id', 'status_id', 'author_id', 'title', 'body', 'moderation_state'] as const;
+  const others = ['rejection_reason', 'created_at', 'updated_at'] as const;
+  await db
+    .insertInto('ideas')
+    .columns(['account_id', 'id', ...columns, ...others])
+    .expression(i => {
+      const selected = i
+        .selectFrom(
+          sql<IdeaRow>`unnest(
+            ${all('id')}::bigint[], ${all('board_id')}::bigint[], ${all('status_id')}::bigint[],
+            ${all('author_id')}::bigint[], ${all('title')}::text[], ${all('body')}::text[],
+            ${all('moderation_state')}::text[], ${all('rejection_reason')}::text[],
+            ${all('created_at')}::timestamptz[], ${all('updated_at')}::timestamptz[]
+          )`.as<'u'>(sql`u(id, ${sql.join([...columns, ...others].map(name => sql.id(name)))})`),
+        )
+        .select(u => [u.val(accountId).as('account_id'), 'u.id', ...columns, ...others]);
+      return sql`overriding system value ${selected}`;
+    })
+    .execute();
 }
 
 async function insertTags(
@@ -126,9 +146,9 @@ function resolve(idea: Idea, refs: Refs): Resolved | { problem: string } {
   return { boardId, statusId: status.id, authorId, tagIds: [...tagIds] };
 }
 
-function rowOf(accountId: number, idea: Idea, { boardId, statusId, authorId }: Resolved) {
+function rowOf(id: number, idea: Idea, { boardId, statusId, authorId }: Resolved) {
   return {
-    account_id: accountId,
+    id,
     board_id: boardId,
     status_id: statusId,
     author_id: authorId,

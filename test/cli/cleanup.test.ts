@@ -1,4 +1,7 @@
-import { beforeEach, describe, expect, test } from 'vitest';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { connect, createDatabaseForFile } from '../helpers/database.ts';
 import { createMember, createWorld, insertIdea, type World } from '../helpers/fixtures.ts';
 import { snapshot } from '../helpers/snapshot.ts';
@@ -200,4 +203,49 @@ test('the command `doctor` warns about deletions that are overdue', async () => 
   await db.sql(`update users set deletion_requested_at = now() - interval '3 days'`);
   await db.sql('update users set erasure_began_at = now() where id = $1', [userId]);
   expect(await said()).toContain('The grace period of 0 account(s) and 1 user(s) is over; 1 of them are partly erased');
+});
+
+test('after a restore, cleanup repeats the erasures and cancellations of the audit log, but not for newer users', async () => {
+  const [erased, cancelled, newer] = [
+    await createMember(db, world.accountId, 'member'),
+    await createMember(db, world.accountId, 'member'),
+    await createMember(db, world.accountId, 'member'),
+  ];
+  const directory = await mkdtemp(join(tmpdir(), 'idea-board-log-'));
+  onTestFinished(() => rm(directory, { recursive: true }));
+  const log = join(directory, 'audit.log');
+  const entry = (minute: number, event: string, user_id: number) =>
+    JSON.stringify({ log: 'audit', time: `2026-03-14T09:0${minute}:00.000Z`, event, user_id });
+  const lines = [
+    entry(1, 'user.deletion_cancelled', erased),
+    'not an entry',
+    entry(6, 'user.erased', erased),
+    entry(6, 'user.erased', newer),
+    entry(7, 'user.deletion_cancelled', cancelled),
+    entry(5, 'user.deletion_requested', cancelled),
+  ];
+  await writeFile(log, lines.join('\n'));
+  await db.sql(`update users set created_at = '2026-03-01', deletion_requested_at = '2026-03-02' where id = $1`, [
+    cancelled,
+  ]);
+  await db.sql(`update users set created_at = '2026-03-01' where id = $1`, [erased]);
+  await db.sql(`update users set created_at = '2026-03-15' where id = $1`, [newer]);
+
+  const options = ['--audit-log', log, '--since', '2026-03-14T09:02:00Z'];
+  expect(await cli.json('cleanup', ...options, '--dry-run')).toMatchObject({
+    in_audit_log: [
+      { what: 'user', id: cancelled, state: 'cancelled' },
+      { what: 'user', id: erased, state: 'erased' },
+      { what: 'user', id: newer, state: 'erased' },
+    ],
+  });
+  expect(await cli.json('cleanup', ...options)).toMatchObject({ users: [{ id: erased }], failed: [] });
+  expect(
+    await db.sql('select id, deletion_requested_at from users where id = any($1) order by id', [
+      [erased, cancelled, newer],
+    ]),
+  ).toEqual([
+    { id: cancelled, deletion_requested_at: null },
+    { id: newer, deletion_requested_at: null },
+  ]);
 });

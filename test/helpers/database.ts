@@ -19,7 +19,7 @@ export interface TestDatabase {
  */
 export async function createTestDatabase(template = inject('templateDatabase')): Promise<TestDatabase> {
   const isDefault = template === inject('templateDatabase');
-  const db = (isDefault ? takeRestoredDatabase() : undefined) ?? (await openCopy(template));
+  const db = (isDefault ? takeRestoredDatabase() : undefined) ?? (await open(await createBareDatabase(template)));
   if (isDefault) await rememberTemplate(db);
   let isDropped = false;
   return {
@@ -28,15 +28,23 @@ export async function createTestDatabase(template = inject('templateDatabase')):
     async drop() {
       if (isDropped) return;
       isDropped = true;
-      if (isDefault && (await restoreDatabase(db))) return;
-      await db.database.close();
-      await db.drop();
+      if (!isDefault || !(await restoreDatabase(db))) await closeAndDrop(db);
     },
   };
 }
 
-async function openCopy(template: string): Promise<OpenDatabase> {
-  const { url, drop } = await createBareDatabase(template);
+/** Opens a database that a test has created. */
+export async function openTestDatabase(created: { url: string; drop(): Promise<void> }): Promise<TestDatabase> {
+  const db = await open(created);
+  return { ...db, sql: sqlOn(db.database), drop: () => closeAndDrop(db) };
+}
+
+async function closeAndDrop({ database, drop }: OpenDatabase): Promise<void> {
+  await database.close();
+  await drop();
+}
+
+async function open({ url, drop }: { url: string; drop(): Promise<void> }): Promise<OpenDatabase> {
   const database = await openDatabase({
     url,
     poolSize: 8,

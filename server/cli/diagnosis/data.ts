@@ -3,7 +3,7 @@ import type { Config } from '../../config.ts';
 import type { QueryBuilding } from '../../database/database.ts';
 import type { Tables } from '../../database/tables.ts';
 import { statementTimeout } from '../../database/unavailable.ts';
-import { countsAsVote } from '../../domain/ideas/read-idea.ts';
+import { compareTallies } from '../../domain/ideas/compare-tallies.ts';
 import { invocation } from '../command.ts';
 import { diagnoseAddresses } from './addresses.ts';
 import { diagnoseAppKey } from './app-key.ts';
@@ -123,10 +123,9 @@ async function diagnoseTokens(db: Kysely<Tables>): Promise<Finding[]> {
  * check is quick on every database.
  */
 const tallySample = 20_000;
-const maxNamed = 10;
 
 async function diagnoseTallies(db: Kysely<Tables>): Promise<Finding> {
-  const tallies = await countDriftedTallies(db).catch(failure => {
+  const tallies = await compareTallies(db, tallySample).catch(failure => {
     if (failure.code === statementTimeout) return undefined;
     throw failure;
   });
@@ -139,52 +138,6 @@ async function diagnoseTallies(db: Kysely<Tables>): Promise<Finding> {
     `The tallies of ${drifted} of the newest ${checked} ideas differ from their votes: ${ids.join(', ')}${drifted > ids.length ? ', ...' : ''}`,
     `Count them again in SQL: select carry_votes(account_id, id) from ideas where id in (${ids.join(', ')}); and report this as a bug`,
   );
-}
-
-/**
- * Compares the vote tallies of the newest ideas with the stored votes. Returns the ids of some ideas with a wrong
- * tally.
- */
-function countDriftedTallies(db: Kysely<Tables>) {
-  const newest = db
-    .selectFrom('ideas as i')
-    .innerJoin('accounts as a', 'a.id', 'i.account_id')
-    .select(['i.id', 'i.account_id', 'i.up_count', 'i.down_count'])
-    // Skips accounts whose erasure was interrupted, because the ideas of such an account may have lost votes.
-    .where('a.erasure_began_at', 'is', null)
-    .orderBy('i.id', 'desc')
-    .limit(tallySample);
-  const compared = db
-    .selectFrom(newest.as('i'))
-    .innerJoinLateral(
-      from =>
-        from
-          .selectFrom('votes as v')
-          .whereRef('v.account_id', '=', 'i.account_id')
-          .whereRef('v.idea_id', '=', 'i.id')
-          .where(v => countsAsVote('v', v.ref('i.account_id')))
-          .select(({ fn }) => [
-            fn.countAll<number>().filterWhere('v.value', '=', 1).as('up_count'),
-            fn.countAll<number>().filterWhere('v.value', '=', -1).as('down_count'),
-          ])
-          .as('counted'),
-      join => join.onTrue(),
-    )
-    .select(i => [
-      'i.id',
-      i
-        .or([i('i.up_count', '<>', i.ref('counted.up_count')), i('i.down_count', '<>', i.ref('counted.down_count'))])
-        .as('is_drifted'),
-    ]);
-  const named = sql<string[]>`(array_agg(c.id order by c.id) filter (where c.is_drifted))[1:${sql.lit(maxNamed)}]`;
-  return db
-    .selectFrom(compared.as('c'))
-    .select(({ fn }) => [
-      fn.countAll<number>().as('checked'),
-      fn.countAll<number>().filterWhere('c.is_drifted', '=', true).as('drifted'),
-      fn.coalesce(named, sql<string[]>`'{}'`).as('ids'),
-    ])
-    .executeTakeFirstOrThrow();
 }
 
 async function diagnoseHeartbeat(db: Kysely<Tables>, maxAgeMinutes: number): Promise<Finding[]> {

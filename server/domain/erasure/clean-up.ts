@@ -106,7 +106,7 @@ export async function cleanUp(
  * Returns two points in time. The deletion of an account is due if it was requested at `accountsDueBefore` or earlier.
  * The deletion of a user is due if it was requested at `usersDueBefore` or earlier.
  */
-function dueTimes({ ACCOUNT_DELETION_GRACE_DAYS, USER_DELETION_GRACE_HOURS }: Graces, now: Date) {
+export function dueTimes({ ACCOUNT_DELETION_GRACE_DAYS, USER_DELETION_GRACE_HOURS }: Graces, now: Date) {
   return {
     accountsDueBefore: new Date(now.getTime() - ACCOUNT_DELETION_GRACE_DAYS * 24 * hourMs),
     usersDueBefore: new Date(now.getTime() - USER_DELETION_GRACE_HOURS * hourMs),

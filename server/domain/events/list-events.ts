@@ -1,7 +1,8 @@
-import { type Expression, sql as fragment } from 'kysely';
+import { type Expression, sql as fragment, type Kysely } from 'kysely';
 import { defaultEventTypes, type EventBody, type EventType, eventTypes } from '../../../contract/events.ts';
 import { keptEventDays } from '../../../contract/limits.ts';
 import { type Arguments, query, type RowOf } from '../../database/query.ts';
+import type { Tables } from '../../database/tables.ts';
 import { DomainError } from '../domain-error.ts';
 import type { LinkSettings } from '../ideas/present-idea.ts';
 import type { Operation } from '../operation.ts';
@@ -52,7 +53,12 @@ export function readPlace(after: string | undefined, boardId: number): EventFilt
  * restore from a dump, the id of the table event_positions differs.
  */
 const incarnation = fragment<string>`concat_ws(' ', (pg_control_system()).system_identifier,
-  left(pg_walfile_name(pg_current_wal_lsn()), 8), 'event_positions'::regclass::oid)`;
+  left(pg_walfile_name(pg_current_wal_lsn()), 8), to_regclass('event_positions')::oid)`;
+
+export async function selectIncarnation(db: Kysely<Tables>): Promise<string> {
+  const row = await db.selectNoFrom(incarnation.as('incarnation')).executeTakeFirstOrThrow();
+  return incarnationOf(row.incarnation);
+}
 
 interface FeedArguments {
   accountId: number;

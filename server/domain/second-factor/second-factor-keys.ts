@@ -22,15 +22,15 @@ export interface SecondFactorKeys {
  * The `purpose` argument for SecretBox contains the user's id. So the server cannot decrypt a secret that somebody
  * copied into the row of another user.
  */
-const purposeOf = (userId: number) => `second factor of user ${userId}`;
+export const secondFactorPurpose = (userId: number) => `second factor of user ${userId}`;
 const offerPurposeOf = (userId: number) => `offered second factor of user ${userId}`;
 
 export function buildSecondFactorKeys(appKey: Uint8Array): SecondFactorKeys {
   const box = buildSecretBox(appKey);
   const signer = buildSigner(appKey, 'recovery code');
   return {
-    seal: (userId, secret) => box.seal(secret, purposeOf(userId)),
-    open: (userId, sealed) => box.open(sealed, purposeOf(userId)),
+    seal: (userId, secret) => box.seal(secret, secondFactorPurpose(userId)),
+    open: (userId, sealed) => box.open(sealed, secondFactorPurpose(userId)),
     hashOf: (userId, recoveryCode) => signer.macOf(`${userId} ${recoveryCode}`),
     sealOffer: (userId, secret, expiresAt) => box.sealUntil(secret, offerPurposeOf(userId), expiresAt),
     openOffer: (userId, offer, now) => box.openUntil(offer, offerPurposeOf(userId), now),
