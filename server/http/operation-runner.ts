@@ -171,7 +171,7 @@ type ReplayInput = Omit<WriteInput, 'withoutSecret'>;
  */
 async function replay<A>(server: ServerDependencies, input: ReplayInput, stored: StoredAnswer): Promise<A> {
   const { request, reply } = input;
-  if (!stored.fingerprint.equals(fingerprintOf(input))) throw new DomainError('idempotency_key_reused');
+  if (!isSameRequest(input, stored)) throw new DomainError('idempotency_key_reused');
   if (request.bucketState) setRateLimitHeaders(reply, await refund(server.database, request.bucketState));
   reply.header(replayedHeader, 'true');
   return { status: stored.status, body: readStoredBody(stored.body, linkFor(server, request)) } as A;
@@ -278,10 +278,21 @@ async function storeAnswer(
 /**
  * Hashes a request. The server compares this hash with the hash of a later request that has the same Idempotency-Key.
  * The function hashes the validated input. So the order of fields, duplicate fields and the notation of numbers make no
- * difference. If the token grants only one board, it also makes no difference whether the request names the board.
+ * difference.
  */
-function fingerprintOf({ request, params, query, body }: ReplayInput): Buffer {
-  const { board: _, ...others } = query as { board?: string };
-  const { boardId } = actorOf(request);
-  return hash('sha256', JSON.stringify([boardId, params ?? null, others, body ?? null]), 'buffer');
+function fingerprintOf({ params, query, body }: Pick<WriteInput, 'params' | 'query' | 'body'>): Buffer {
+  return hash('sha256', JSON.stringify([params ?? null, query, body ?? null]), 'buffer');
+}
+
+/**
+ * Whether a request is the same as the request that got the stored answer. If the token grants only one board, a
+ * request may name the board or omit it. The stored fingerprint covers the query exactly as the client sent it. During
+ * an upgrade, servers of another version compare their requests with this fingerprint.
+ */
+function isSameRequest(input: ReplayInput, { fingerprint }: StoredAnswer): boolean {
+  const { board, ...query } = input.query as { board?: string };
+  const queries: unknown[] = [input.query];
+  const [own, ...others] = admissionOf(input.request).principal.boards;
+  if (own && others.length === 0) queries.push(board === undefined ? { ...query, board: own.slug } : query);
+  return queries.some(one => fingerprint.equals(fingerprintOf({ ...input, query: one })));
 }
