@@ -48,7 +48,8 @@ function openDocker(program: 'docker' | 'podman', base: string, buildOptions: st
     name: capture(program, '--version'),
     base,
     build() {
-      if (buildOptions.length < 3) execFileSync(program, ['pull', '--quiet', base], { stdio: 'inherit' });
+      // BuildKit does not list the base image among the images, so sizeOf would not find it.
+      if (!base.startsWith('localhost/')) execFileSync(program, ['pull', '--quiet', base], { stdio: 'inherit' });
       build(program, ['build', ...buildOptions]);
     },
     sizeOf: name => Number(capture(program, 'image', 'inspect', '--format', '{{.Size}}', name)) / 1e6,
@@ -106,14 +107,13 @@ function openBuildah(base: string, buildOptions: string[]): Engine {
       );
       const args = ['--mount', 'sh', '-c', isolate, 'sh', root, ids?.[1] ?? '', config.WorkingDir];
       const ofImage = Object.fromEntries(config.Env.map(pair => pair.split(/=(.*)/s, 2)));
-      const child = follow(
+      return follow(
         'unshare',
         [...args, ...(command.length > 0 ? command : config.Cmd)],
         { ...ofImage, ...environment },
         // The process has the id of unshare, because each program replaces the one before.
         (signal, pid) => process.kill(pid, signal),
       );
-      return child;
     },
     close() {
       if (container !== '') capture('buildah', 'rm', container);
