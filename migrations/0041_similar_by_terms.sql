@@ -1,5 +1,5 @@
--- Compares similar ideas by their stored terms. The search no longer splits the texts of 60 ideas into words again, so it
--- needs a third less time and finds the same ideas.
+-- Compares similar ideas by their stored terms. The search no longer splits the texts of 60 ideas into words again, and finds
+-- the same ideas. With a million ideas, it needs 15 to 35 % less time.
 --
 -- The previous version runs on the new schema.
 
