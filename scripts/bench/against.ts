@@ -90,7 +90,7 @@ function isSlower({ requestRatios, cpuRatios }: Comparison): boolean {
 
 function describe(results: Comparison[], { ideas, votes, seconds }: Options, against: string | true): string {
   const cells = (ratios: number[]) => [
-    `${median(ratios).toFixed(2)} ± ${spreadOf(ratios).toFixed(2)}`,
+    `${median(ratios).toFixed(2)} (${spreadOf(ratios).toFixed(2)})`,
     isBelowSpread(ratios) ? 'slower' : '',
   ];
   const rows = [
@@ -107,8 +107,9 @@ function describe(results: Comparison[], { ideas, votes, seconds }: Options, aga
   ];
   return `
 This version compared with ${against === true ? 'the last release' : against}: ${ideas} ideas, ${votes} votes; ${connections} connections; medians of
-${rounds} interleaved rounds of ${seconds} s. A ratio below 1 means that this version is slower. ± is half of the difference between the
-largest and the smallest ratio. "slower" marks a ratio that is below 1 by more, in two measurements.
+${rounds} interleaved rounds of ${seconds} s. A ratio below 1 means that this version is slower. In brackets is the spread: the
+difference between the largest and the smallest ratio. "slower" marks a ratio that is below 1 by more than the spread, in
+two measurements.
 
 ${formatTable(rows)}
 `;

@@ -12,14 +12,14 @@ export interface Ratios {
   cpuBeside?: number | undefined;
 }
 
-export interface Goal {
+interface Goal {
   scenario: ScenarioName;
   figure: keyof Ratios;
   /** The lowest allowed value for requests per second, and the highest one for other figures. */
   limit: number;
 }
 
-export const goals: Goal[] = [
+const goals: Goal[] = [
   ...(['list', 'one', 'vote'] as const).flatMap((scenario): Goal[] => [
     { scenario, figure: 'requests', limit: 0.85 },
     { scenario, figure: 'cpu', limit: 1.25 },
