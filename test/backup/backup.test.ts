@@ -206,7 +206,7 @@ describe.runIf(programs)('the commands backup, restore and upgrade', () => {
   test('a rehearsal reports the time and the locks of each migration, and leaves only the running database', async () => {
     const extension = await writeExtension({
       '0001_add_a_column.sql': 'alter table ideas add column rehearsed text; create table rehearsed (id bigint);',
-      '0002_index_votes.sql': '-- no transaction\ncreate index votes_value_idx on votes (value); select pg_sleep(0.1);',
+      '0002_index_votes.sql': '-- no transaction\ncreate index votes_value_idx on votes (value); select pg_sleep(0.5);',
     });
     const before = await describeServer();
     for (const copied of [[], ['--backup', backup]]) {
