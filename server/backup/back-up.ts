@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { open, readFile } from 'node:fs/promises';
+import { open, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
 import { sql as fragment, type Kysely } from 'kysely';
@@ -12,7 +12,7 @@ import type { Tables } from '../database/tables.ts';
 import { selectIncarnation } from '../domain/events/list-events.ts';
 import { BackupError } from './backup-error.ts';
 import { countRows, hasColumns } from './catalogs.ts';
-import { dumpName, type Manifest, writeManifest } from './manifest.ts';
+import { dumpName, type Manifest, newFile, writeManifest } from './manifest.ts';
 import { dumpDatabase, readProgramVersion } from './postgres-programs.ts';
 import { markSchema } from './restore-mark.ts';
 import { countSecrets, fingerprintOf } from './secrets.ts';
@@ -105,7 +105,6 @@ async function readTime(db: Kysely<Tables>): Promise<string> {
 }
 
 async function writeDump(path: string, dump: (target: (dump: Readable) => Promise<void>) => Promise<void>) {
-  await using file = await open(path, 'wx', 0o600);
   const hash = createHash('sha256');
   let bytes = 0;
   const measure = async function* (chunks: AsyncIterable<Buffer>) {
@@ -115,13 +114,12 @@ async function writeDump(path: string, dump: (target: (dump: Readable) => Promis
       yield chunk;
     }
   };
-  await dump(output => file.writeFile(measure(output)));
-  await file.sync();
+  await dump(output => writeFile(path, measure(output), newFile));
   return { bytes, sha256: hash.digest('hex') };
 }
 
 /** Makes the names of a directory's files durable. */
 async function syncDirectory(path: string): Promise<void> {
-  await using directory = await open(path);
-  await directory.sync();
+  const directory = await open(path);
+  await directory.sync().finally(() => directory.close());
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { open, readFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { z } from 'zod';
@@ -33,10 +33,11 @@ const Manifest = z.object({
 
 export type Manifest = z.infer<typeof Manifest>;
 
+/** Creates a file that only the operator can read, and waits until the disk has its content. */
+export const newFile = { flag: 'wx', mode: 0o600, flush: true } as const;
+
 export async function writeManifest(directory: string, manifest: Manifest): Promise<void> {
-  await using file = await open(join(directory, manifestName), 'wx', 0o600);
-  await file.writeFile(`${JSON.stringify(manifest, null, 2)}\n`);
-  await file.sync();
+  await writeFile(join(directory, manifestName), `${JSON.stringify(manifest, null, 2)}\n`, newFile);
 }
 
 /** Reads the manifest of a backup, and checks the checksum of its dump. */

@@ -14,7 +14,7 @@ const programs = [
   'server/worker.ts',
   'server/cli/main.ts',
   'test/helpers/killable-server.ts',
-  'test/domain/erasure/killable-clean-up.ts',
+  'test/helpers/killable-clean-up.ts',
 ] as const;
 
 /**

@@ -171,7 +171,7 @@ test('every SQL statement of an erasure finds its rows through an index, except 
   });
 });
 
-const program = programFor('test/domain/erasure/killable-clean-up.ts');
+const program = programFor('test/helpers/killable-clean-up.ts');
 
 /** Starts a process that can run a clean-up. Returns the process after it has loaded all modules. */
 async function start(databaseUrl: string): Promise<ChildProcess> {

@@ -3,8 +3,8 @@
  * the process at any moment. The process first loads all modules and waits for a message, so that the kill happens
  * during the clean-up. Because the batches are small, many different interruptions are possible.
  */
-import { openDatabase } from '../../../server/database/database.ts';
-import { runCleanUp } from './run.ts';
+import { openDatabase } from '../../server/database/database.ts';
+import { runCleanUp } from '../domain/erasure/run.ts';
 
 const database = await openDatabase({
   url: process.env.DATABASE_URL ?? '',
