@@ -59,7 +59,7 @@ test('an extension that fails before the first transaction of an erasure commits
   await runCleanUp(db, { erasers: [] });
 });
 
-test('if an extension fails in the last transaction of an erasure, the user and the data stay, and the next erasure run removes both', async () => {
+test('if an extension fails in the last transaction of an erasure, the user and the data of the extension stay, and the next run of the clean-up removes both', async () => {
   const userId = await createAuthor();
   let isBroken = true;
   let calls = 0;
