@@ -120,7 +120,7 @@ export const settings = z.object({
     .url({ protocol: /^postgres(ql)?$/ })
     .optional()
     .describe(
-      'The URL of the same database without the connection pooler. Set it if DATABASE_URL leads to PgBouncer in transaction mode. Migrations, jobs, commands and waits for events use this URL. See docs/deployment.md.',
+      'The URL of the same database without the connection pooler. Set it if DATABASE_URL leads to PgBouncer in transaction mode. Migrations, the job queue, commands and waits for events use this URL. See docs/deployment.md.',
     ),
   DATABASE_READ_URL: z
     .url({ protocol: /^postgres(ql)?$/ })

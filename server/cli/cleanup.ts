@@ -77,7 +77,7 @@ async function run(output: OutputOptions, logged: Logged | undefined) {
       const { since, deletions } = logged;
       const options = { graces, now: systemClock.now(), since };
       const count = await database.transaction(({ db }) => repeatDeletions(db, deletions, options));
-      say(`Accounts and users with a deletion repeated from the audit log: ${count}`);
+      say(`Accounts and users changed as in the audit log: ${count}`);
     }
     return runOn(installation, say);
   });

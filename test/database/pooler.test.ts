@@ -82,7 +82,7 @@ test.runIf(hasPreparedStatements)(
     const server = await startServerForTest({ on });
     const receiver = await startReceiverForTest();
     await addWebhook(on, world, { url: receiver.url });
-    // Jobs use the direct URL, as run-server.ts does.
+    // The job queue uses the direct URL, as in run-server.ts.
     await startWorkerForTest({ ...on, url: db.url });
     const { body: start } = await request(server, 'GET /api/v1/events?after=now', { token });
     const waiting = request(server, `GET /api/v1/events?after=${start.next_cursor}&wait=20`, { token });
