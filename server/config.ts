@@ -120,7 +120,7 @@ export const settings = z.object({
     .url({ protocol: /^postgres(ql)?$/ })
     .optional()
     .describe(
-      'The URL of the same database without the connection pooler. Set it if DATABASE_URL leads to PgBouncer in transaction mode. Migrations, jobs, commands and waits for events use this URL. See docs/deployment.md.',
+      'The URL of the same database without the connection pooler. Set it if DATABASE_URL leads to PgBouncer in transaction mode. Migrations, the job queue, commands and waits for events use this URL. See docs/deployment.md.',
     ),
   DATABASE_READ_URL: z
     .url({ protocol: /^postgres(ql)?$/ })
@@ -131,7 +131,7 @@ export const settings = z.object({
   DATABASE_READ_MAX_LAG_MS: wholeNumber(1_000, 600_000)
     .default(2_000)
     .describe(
-      'How many milliseconds the data of the replica may be old. If the replica is further behind, the server reads from DATABASE_URL.',
+      'The maximum age of the data of the replica, in milliseconds. If the replica is further behind, the server reads from DATABASE_URL.',
     ),
   DATA_DIR: z
     .string()

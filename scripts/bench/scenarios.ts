@@ -176,7 +176,7 @@ function nextPair({ ideaIds, tokens }: Targets) {
 let merge: { sourceId: number | undefined; targetId: number | undefined } | undefined;
 
 /**
- * Returns a random merge and then its undoing. A source has only one possible target, so a request never finds a source
+ * Returns a random merge and then the request that undoes it. A source has only one possible target, so a request never finds a source
  * that is merged into another idea.
  */
 function nextMerge(ideaIds: readonly number[]) {

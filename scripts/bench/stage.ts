@@ -84,7 +84,7 @@ export class Stage {
     return { url: postgres.url, postgres, filled };
   }
 
-  /** Runs `stop` at the end, before the work of earlier calls and before older processes stop. */
+  /** Runs `stop` at the end of the benchmark. The last registered function runs first. */
   onStop(stop: () => Promise<unknown>) {
     this.#stops.push(stop);
   }

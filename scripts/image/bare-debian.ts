@@ -5,7 +5,7 @@ import { unpackNode } from './debian-base.ts';
 
 const repository = join(import.meta.dirname, '../..');
 
-/** Stands in for systemd, which does not run in a chroot: starts the command of a unit as its user. */
+/** Replaces systemctl, because systemd does not run in a chroot. Starts the command of a unit as the unit's user. */
 const systemctl = `#!/bin/bash
 shift 2
 for instance in "$@"; do
@@ -22,9 +22,9 @@ done
 `;
 
 /**
- * Installs the server on a bare Debian 12 in a chroot, with the commands of the guide. Only the download of Node.js, the
- * repository, the database password and the public origin differ. Returns the seconds from the first command until
- * /ready answers 200, without the download of Node.js.
+ * Installs the server on a bare Debian 12 in a chroot, with the commands of the guide. These things differ: the
+ * download of Node.js, the repository, the database password, the public origin, and the start of services without
+ * systemd. Returns the duration of all commands in seconds, without the download of Node.js.
  */
 export function installOnDebian(): number {
   const directory = mkdtempSync('/tmp/idea-board-debian-');

@@ -21,7 +21,7 @@ export function makeDebianBase() {
     const root = capture('buildah', 'mount', container);
     unpackNode(root);
     run('chroot', root, 'useradd', '--create-home', '--uid', '1000', 'node');
-    // A network with its own certificate authority needs that authority for npm ci.
+    // On a network with its own certificate authority, npm ci needs the certificate of that authority.
     const authorities = process.env.NODE_EXTRA_CA_CERTS;
     const variables = ['PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'];
     if (authorities && existsSync(authorities)) {

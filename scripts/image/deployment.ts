@@ -26,8 +26,9 @@ interface Compose {
 export type Deployment = Awaited<ReturnType<typeof deploy>>;
 
 /**
- * Makes a directory with `cli init`, and runs the services of its compose.yaml on this machine. The containers share the
- * network of the machine, so some settings differ from compose.yaml: ports, the address of PostgreSQL, and TRUST_PROXY.
+ * Makes a directory with `cli init`, and runs the services of its compose.yaml on this machine. The containers share
+ * the network of the machine, so some settings differ from compose.yaml: ports, the address of PostgreSQL, and
+ * TRUST_PROXY.
  */
 export async function deploy(engine: Engine) {
   const directory = mkdtempSync('/tmp/idea-board-compose-');
@@ -85,7 +86,7 @@ export async function deploy(engine: Engine) {
       if (status !== 0) throw new Error(`${command.join(' ')} ended with ${status}: ${container.output()}`);
       return container.output().trim();
     },
-    /** Runs the command line of this directory, beside the programs of PostgreSQL. */
+    /** Runs the command line of this checkout outside a container, because the image has no pg_dump and pg_restore. */
     cliOnHost: (...args: string[]) => onHost(args, environmentOf('migrate')),
     spawnOnHost: (...args: string[]) => spawnOnHost(args, environmentOf('migrate')),
     /** Whether PostgreSQL has a session with this name. */
@@ -148,7 +149,7 @@ function fill(text: string, variables: Record<string, string>): string {
   return text.replace(/\$\{(\w+)(?::[-?][^}]*)?\}/g, (_, name) => variables[name] ?? '');
 }
 
-/** Docker Compose gives the process an empty text for a value that is missing. */
+/** Docker Compose passes an empty text to the process for a variable without a value. */
 function withText(values: Record<string, string | null>): Record<string, string> {
   return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, value ?? '']));
 }

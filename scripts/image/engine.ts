@@ -6,7 +6,10 @@ import { join } from 'node:path';
 export const image = 'localhost/idea-board';
 const repository = join(import.meta.dirname, '../..');
 
-/** A process of the image. Its root file system is read-only except /tmp, and it has no capabilities, as in compose.yaml. */
+/**
+ * A process of the image. Its root file system is read-only except /tmp, and it has no capabilities, as in
+ * compose.yaml.
+ */
 export interface ImageProcess {
   output(): string;
   ended: Promise<number | NodeJS.Signals>;
@@ -18,7 +21,7 @@ export interface Engine {
   /** The base image that the Dockerfile names, or its replacement. */
   base: string;
   build(): void;
-  /** The sizes of the layers of an image, in megabytes. */
+  /** Returns the size of an image in megabytes. */
   sizeOf(image: string): number;
   start(command: string[], environment: Record<string, string>): ImageProcess;
   close(): void;
@@ -111,7 +114,8 @@ function openBuildah(base: string, buildOptions: string[]): Engine {
         'unshare',
         [...args, ...(command.length > 0 ? command : config.Cmd)],
         { ...ofImage, ...environment },
-        // The process has the id of unshare, because each program replaces the one before.
+        // unshare, sh, setpriv, chroot and env each replace their process by the next program, so its id stays the
+        // same.
         (signal, pid) => process.kill(pid, signal),
       );
     },

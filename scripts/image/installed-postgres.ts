@@ -7,7 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { unprivileged } from '../../server/database/embedded/postgres-program.ts';
 
-/** Finds the newest installed PostgreSQL that has pg_dump. */
+/** Returns the directory with the programs of the newest PostgreSQL from a Debian package. */
 export function findPostgres(): string {
   const [newest] = globSync('/usr/lib/postgresql/*/bin/initdb').sort().reverse();
   if (newest === undefined) throw new Error('install PostgreSQL, such as the package postgresql');
@@ -45,7 +45,7 @@ export async function startPostgres(programs: string, port: number, password: st
     url: urlOf('ideas', 'ideas', password),
     version: String(rows[0].server_version),
     kill: () => server.kill('SIGQUIT'),
-    /** Stops PostgreSQL, or kills all of its processes, and deletes its data. */
+    /** Stops PostgreSQL and deletes its data. With SIGQUIT, PostgreSQL stops at once, as after a crash. */
     async remove(signal: 'SIGINT' | 'SIGQUIT' = 'SIGINT') {
       server.kill(signal);
       await ended;

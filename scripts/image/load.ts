@@ -3,7 +3,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 const clients = 4;
 const pauseMs = 50;
 
-/** Counts the answers to requests. Each client reads, creates an idea and votes, one request after the other. */
+/**
+ * Starts clients, and counts the responses. Each client creates an idea, votes for it and reads it, again and again.
+ */
 export function startLoad(baseUrl: string, token: string) {
   const statuses = new Map<string, number>();
   const created: number[] = [];

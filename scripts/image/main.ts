@@ -20,7 +20,7 @@ const program = new Command('npm run image --')
 const { base } = program.opts<{ base?: string }>();
 
 if (program.args[0] === 'install') {
-  console.log(`${installOnDebian().toFixed(0)} seconds from the first command until /ready answers 200`);
+  console.log(`${installOnDebian().toFixed(0)} seconds for all commands of the guide, including the wait for /ready`);
   process.exit();
 }
 if (base === 'debian') makeDebianBase();

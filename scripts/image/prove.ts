@@ -18,7 +18,9 @@ export async function buildImage(engine: Engine, { step }: Journal) {
   });
 }
 
-/** Prints the user, the result of a write, all packages, and the files that production does not need. */
+/**
+ * Prints the user, the directories that the user can write to, all packages, and files that production does not need.
+ */
 const inspection = `
   echo "user $(id -u)"
   if touch /app/file 2>/dev/null; then echo 'writes /app'; fi
@@ -52,7 +54,7 @@ export async function inspectImage(deployment: Deployment, { step }: Journal) {
   });
 }
 
-/** Starts everything as the guide says. Returns the token of a program. */
+/** Starts all services with the commands of the guide. Returns a token for the Agent API. */
 export async function install(deployment: Deployment, { step }: Journal): Promise<string> {
   const owner = ['--owner-email', 'ada@example.com', '--owner-name', 'Ada Osei'];
   await step('Migrate the database', [`${cli} migrate`], async () => {

@@ -85,7 +85,7 @@ async function runAll(deployment: Deployment, commands: string[][]): Promise<str
   return output;
 }
 
-/** Starts a command, and kills it when its work has begun. A small database may be ready before. */
+/** Starts a command, and kills it when its work has begun. Throws if the command ends earlier. */
 async function killInTheMiddle(
   deployment: Deployment,
   command: string[],
@@ -97,7 +97,7 @@ async function killInTheMiddle(
   child.kill('SIGKILL');
   const [status] = await ended;
   if (status !== null) throw new Error(`${command.join(' ')} ended with ${status} before it could be killed`);
-  return 'The first command was killed in its work.';
+  return 'The script killed the first command while it worked.';
 }
 
 async function readIdea(id: number, token: string) {

@@ -27,7 +27,8 @@ export interface Source {
 
 /**
  * Writes a backup into a new directory. The directory gets its name when its files are complete and on the disk, so a
- * killed backup leaves no directory that looks complete. The next backup beside it removes the rest.
+ * killed backup leaves no directory that looks complete. The next backup in the same parent directory removes the
+ * leftover files.
  */
 export async function backUp(source: Source, target: string): Promise<Manifest> {
   const directory = resolve(target);
@@ -51,7 +52,7 @@ export async function backUp(source: Source, target: string): Promise<Manifest> 
 
 export type SnapshotFacts = Omit<Manifest, 'pg_dump' | 'files'>;
 
-/** Reads the facts of a manifest in the same snapshot as the dump, although servers may change rows meanwhile. */
+/** Reads the facts of a manifest in the snapshot of the dump, so both agree even if servers change rows meanwhile. */
 export async function withSnapshot<T>(
   { database, url, appKey }: Source,
   use: (snapshot: {
@@ -118,7 +119,7 @@ async function writeDump(path: string, dump: (target: (dump: Readable) => Promis
   return { bytes, sha256: hash.digest('hex') };
 }
 
-/** Makes the names of a directory's files durable. */
+/** Flushes a directory, so that a crash of the machine does not lose the names of its files. */
 async function syncDirectory(path: string): Promise<void> {
   const directory = await open(path);
   await directory.sync().finally(() => directory.close());

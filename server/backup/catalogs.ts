@@ -40,7 +40,7 @@ export async function countRelations(db: Kysely<Tables>, exceptSchema: string): 
   return count;
 }
 
-/** The tables whose rows a backup contains. Unlogged tables are not among them. */
+/** Selects the tables whose rows a backup contains: all tables except unlogged ones. */
 export function selectTables(db: Kysely<Tables>, exceptSchema: string) {
   return relations(db)
     .where('c.relkind', '=', 'r')
@@ -52,7 +52,7 @@ export function selectTables(db: Kysely<Tables>, exceptSchema: string) {
     .execute();
 }
 
-/** Counts the rows of each table whose rows a backup contains, also of the job queue and of extensions. */
+/** Counts the rows of each table in a backup, including the tables of the job queue and of extensions. */
 export async function countRows(db: Kysely<Tables>, exceptSchema: string): Promise<Record<string, number>> {
   const counts: Record<string, number> = {};
   for (const { schema, name } of await selectTables(db, exceptSchema)) {
@@ -65,7 +65,7 @@ export async function countRows(db: Kysely<Tables>, exceptSchema: string): Promi
   return counts;
 }
 
-/** Whether a table has all columns that a check reads. The database may be of an older version of the server. */
+/** Whether a table has all columns that a check reads. A database of an older version may lack some. */
 export async function hasColumns(db: Kysely<Tables>, table: string, columns: readonly string[]): Promise<boolean> {
   const { count } = await db
     .withTables<Catalogs>()

@@ -6,7 +6,7 @@ import { pipeline } from 'node:stream/promises';
 import { BackupError } from './backup-error.ts';
 import { markSchema } from './restore-mark.ts';
 
-/** The name of the database sessions of pg_restore, so that a later restore can find the session of a killed restore. */
+/** The application name of pg_restore's sessions. A later restore finds the session of a killed restore by it. */
 export const restoreSession = 'idea-board restore';
 
 /** Returns the version of an installed program. Throws if the program is missing. */
@@ -48,8 +48,8 @@ export async function restoreDump(url: string, dump: Readable, { withRights }: {
 }
 
 /**
- * Waits for a stream and its program. If both fail, throws the error of the program, because the program's end breaks
- * the stream.
+ * Waits for a stream and its program. If the program fails, its end also breaks the stream, so this function throws the
+ * error of the program. If the stream fails first, it stops the program and throws the error of the stream.
  */
 async function bothEnds(stream: Promise<void>, program: Program) {
   stream.catch(() => program.stop());
@@ -87,7 +87,8 @@ function start(name: string, args: string[], environment: Record<string, string>
   const child = spawn(name, args, { env: { ...process.env, LC_ALL: 'C', ...environment } });
   let errors = '';
   child.stderr.setEncoding('utf8').on('data', (output: string) => {
-    // The verbose output has a line for each restored object. Keeps only its end, which has the error.
+    // The verbose output has a line for each restored object. Keeps only the end of the output, which contains the
+    // error.
     errors = (errors + output).slice(-20_000);
   });
   // Ignores the error of a closed pipe, because the program's exit explains it.

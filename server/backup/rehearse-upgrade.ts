@@ -35,9 +35,9 @@ interface RehearsalOptions extends Source {
 }
 
 export interface Rehearsal {
-  /** The moment of the database that the copy showed. */
+  /** The time of the snapshot that the copy contains. */
   created_at: string;
-  /** The time to restore the copy, also to dump the running database. */
+  /** The time to fill the copy: to restore it, and without a backup also to dump the running database. */
   copy_ms: number;
   migrations: MigrationReport[];
   tables: RowComparison;
@@ -50,8 +50,8 @@ const tryLock = query('try_rehearsal_lock', db =>
 );
 
 /**
- * Migrates a copy of the database with the present code. The name of the copy contains the id of the original. The next
- * rehearsal therefore finds the copy of a killed rehearsal and drops it.
+ * Migrates a copy of the database with this version of the server. The name of the copy contains the id of the
+ * original. The next rehearsal therefore finds the copy of a killed rehearsal and drops it.
  */
 export async function rehearseUpgrade(options: RehearsalOptions): Promise<Rehearsal> {
   const { database, url } = options;
@@ -97,7 +97,7 @@ async function rehearseOn(copy: Database, copyUrl: string, options: RehearsalOpt
   };
 }
 
-/** Restores the backup, or dumps the running database straight into the copy. */
+/** Fills the copy from the backup, or from a dump of the running database without a file. */
 async function fillCopy(copyUrl: string, options: RehearsalOptions): Promise<SnapshotFacts> {
   const restore = (dump: Readable) => restoreDump(copyUrl, dump, { withRights: false });
   if (options.backup === undefined) {

@@ -36,8 +36,8 @@ export interface Restoration {
 const lockWaitMs = 5_000;
 
 /**
- * Restores a backup into an empty database. The mark of the restore stays until the end, so that a repeated restore
- * recognizes a database that a killed restore has filled.
+ * Restores a backup into an empty database, and marks the database until the verification succeeds. By the mark, a
+ * repeated restore recognizes a database that an earlier restore has filled.
  */
 export async function restoreBackup(directory: string, options: RestoreOptions): Promise<Restoration> {
   const { database, url, appKey, streams, tolerated } = options;
@@ -82,7 +82,9 @@ async function prepare(db: Kysely<Tables>, sha256: string): Promise<boolean> {
   return !isEmpty;
 }
 
-/** The pg_restore of a killed restore may still run. Ends its session, so that PostgreSQL rolls it back. */
+/**
+ * The pg_restore of a killed restore may still run. Ends its session, so that PostgreSQL rolls back its transaction.
+ */
 async function endKilledRestore(db: Kysely<Tables>) {
   const ended = db
     .withTables<Catalogs>()

@@ -13,9 +13,9 @@ const markTable = `${markSchema}.backup` as const;
 type MarkTables = Record<typeof markTable, { sha256: string }>;
 
 interface RestoreState {
-  /** Whether the database contains tables or other relations, apart from those of PostgreSQL extensions. */
+  /** Whether the database contains no tables and other relations, apart from those of PostgreSQL extensions. */
   isEmpty: boolean;
-  /** The checksum of the dump whose restore has begun and not ended. */
+  /** The checksum of the dump in the mark. Undefined if the database has no mark. */
   begun: string | undefined;
 }
 

@@ -26,7 +26,7 @@ export interface Verification {
   /** Null if the database has pending migrations, because this version can read only its own tables. */
   tallies: TallyComparison | null;
   secrets: SecretComparison;
-  /** If the restored database had the identity of the original, old cursors could skip events. */
+  /** False if the restored database has the same identity as the original. Then old cursors could skip events. */
   has_new_incarnation: boolean;
 }
 

@@ -18,7 +18,7 @@ interface TableLock {
   table: string;
   mode: string;
   blocks: 'reads and writes' | 'writes';
-  /** How long the migration held the lock. The value can be too high by `pollMs`. */
+  /** The time for which the migration held the lock. Its error is about `pollMs`. */
   held_ms: number;
 }
 
@@ -46,9 +46,9 @@ const selectLocks = query(
 );
 
 /**
- * Measures the locks of each migration. A second session polls them, and the migration itself reads them before its
- * commit, when it holds all of them. `listTables` lists the tables that exist before a migration, because requests do
- * not wait for a new table.
+ * Measures the locks of each migration. A second session polls them. A migration in a transaction also reads its locks
+ * before its commit, when it holds all of them. `listTables` lists the tables that exist before a migration, because
+ * requests do not wait for a new table.
  */
 export function watchLocks(
   watcher: pg.ClientBase,

@@ -32,7 +32,7 @@ export const addCleanUpCommand = verb({
     dryRun: flag('only list the accounts and users to erase, and those to skip with the reason'),
     auditLog: optional(
       '<file>',
-      'after a restore: first repeat the requests, cancellations and erasures of this audit log; needs --since',
+      'after a restore: first repeat the deletion requests, cancellations and erasures in this audit log; needs --since',
     ),
     since: optional('<time>', 'the time of the restored backup', { parse: parseTime }),
   },
@@ -77,7 +77,7 @@ async function run(output: OutputOptions, logged: Logged | undefined) {
       const { since, deletions } = logged;
       const options = { graces, now: systemClock.now(), since };
       const count = await database.transaction(({ db }) => repeatDeletions(db, deletions, options));
-      say(`Repeated from the audit log: ${count}`);
+      say(`Accounts and users changed as in the audit log: ${count}`);
     }
     return runOn(installation, say);
   });

@@ -33,7 +33,7 @@ async function run({ dryRun = false }: { dryRun?: boolean }, output: OutputOptio
   }, patient);
 }
 
-/** To distribute a large table takes long, because Citus copies its rows. */
+/** Citus copies the rows of each table, which takes long for a large table. */
 const patient = { DATABASE_STATEMENT_TIMEOUT_MS: 86_400_000 };
 
 async function requireCitus({ db }: Database, version: string | undefined): Promise<void> {

@@ -12,7 +12,7 @@ const states: Readonly<Record<string, LoggedDeletion['state']>> = {
   'user.erased': 'erased',
 };
 
-/** Reads the deletions after a time from an audit log, or from an ordinary log that contains audit entries. */
+/** Reads each deletion's last state after a time from an audit log, or from a log that contains audit entries. */
 export async function readLoggedDeletions(path: string, since: Date): Promise<LoggedDeletion[]> {
   const entries: AuditLine[] = [];
   const lines = createInterface({ input: createReadStream(path), crlfDelay: Number.POSITIVE_INFINITY });
@@ -20,7 +20,7 @@ export async function readLoggedDeletions(path: string, since: Date): Promise<Lo
     const entry = parseAuditLine(line);
     if (entry && Object.hasOwn(states, entry.event) && new Date(entry.time) > since) entries.push(entry);
   }
-  // Several processes write to the log, so its lines are only nearly in the order of time.
+  // Several processes write to the log, so its lines may be slightly out of order.
   entries.sort((one, other) => one.time.localeCompare(other.time));
   const deletions = new Map<string, LoggedDeletion>();
   for (const { event, time, account_id, user_id } of entries) {

@@ -18,7 +18,7 @@ export const addRestoreCommand = verb({
   examples: ['restore /var/backups/ideas-2026-11-28 --verify', 'restore ideas.backup --verify --no-acl'],
   input: {
     directory: argument('<directory>', 'the directory of the backup'),
-    verify: flag('compare the rows with the manifest and the tallies with the votes, and decrypt the secrets'),
+    verify: flag('compare the row counts with the manifest and the tallies with the votes, and decrypt the secrets'),
     noAcl: flag('do not restore the rights of database roles; use it if the new PostgreSQL lacks these roles'),
   },
   async perform(
@@ -63,7 +63,7 @@ function findingsOf({ manifest, verification, is_continued }: Restoration): Find
     ...(tallies ? findingsOfTallies(tallies) : []),
     ...findingsOfSecrets(secrets),
     has_new_incarnation
-      ? ok('The server recognizes cursors of the list of events from before the restore')
+      ? ok('The database has a new identity, so old cursors of the list of events skip no events')
       : error('The database has the identity of the original, so old cursors could skip events', createAgain),
   ];
 }

@@ -13,7 +13,7 @@ import { formatTable, print } from './output.ts';
 
 export const addUpgradeCommand = verb({
   description:
-    'Rehearses an upgrade: copies the database into a new one on the same PostgreSQL, migrates the copy with the present code, prints the time and the locks of each migration, and drops the copy. Needs pg_dump and pg_restore. Servers may run meanwhile. Exits with 1 if a migration fails or the copy has a difference.',
+    'Rehearses an upgrade: copies the database into a new one on the same PostgreSQL, migrates the copy with this version, prints the time and the locks of each migration, and drops the copy. Needs pg_dump and pg_restore. Servers may run meanwhile. Exits with 1 if a migration fails or a check of the copy finds a difference.',
   examples: ['upgrade --rehearse', 'upgrade --rehearse --backup /var/backups/ideas-2026-11-28'],
   input: {
     rehearse: flag('migrate a copy; the command migrate does the upgrade itself'),

@@ -42,8 +42,8 @@ export interface Database extends QueryBuilding {
    */
   readonly inTurn: InTurn;
   /**
-   * Runs queries of lists, searches and public pages, which may lag a little behind: on the read replica if there is one,
-   * otherwise on the primary.
+   * Runs queries of lists, searches and public pages. Uses the read replica if possible, so the rows may be a little
+   * old. Otherwise uses the primary.
    */
   readonly reader: Queryable;
   /** The read replica. Undefined if DATABASE_READ_URL is not set. */

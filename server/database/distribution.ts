@@ -7,7 +7,7 @@ export const oldestCitus = 13;
 
 export interface Step {
   statement: string;
-  /** The reason of the step, for the operator. Null if the statement says enough. */
+  /** The reason for the step, for the operator. Null if the statement explains itself. */
   note: string | null;
 }
 
@@ -36,7 +36,7 @@ export async function readCitusVersion(db: Kysely<Tables>): Promise<string | und
   return citus?.version;
 }
 
-/** Reads the facts about a database with Citus. */
+/** Counts the worker nodes of Citus, and reads whether the coordinator is added. */
 export async function readCitusNodes(db: Kysely<Tables>): Promise<{ workers: number; has_coordinator: boolean }> {
   const [nodes] = await db
     .selectFrom(
@@ -66,8 +66,8 @@ export async function readPlacedTables(db: Kysely<Tables>): Promise<string[]> {
 }
 
 /**
- * Plans the statements that place all tables on the nodes of Citus. Takes the foreign keys off, places reference tables
- * and then distributed tables, and puts back the foreign keys that Citus supports.
+ * Plans the statements that place all tables on the nodes of Citus. Drops the foreign keys, places reference tables and
+ * then distributed tables, and adds the foreign keys again that Citus supports.
  */
 export async function planDistribution(db: Kysely<Tables>, placed: readonly string[] = []): Promise<Step[]> {
   const tables = (Object.keys(tableKinds) as (keyof typeof tableKinds)[])
@@ -103,7 +103,7 @@ export async function planDistribution(db: Kysely<Tables>, placed: readonly stri
   ];
 }
 
-/** Lists the foreign keys that Citus does not support. The plan takes them off and does not put them back. */
+/** Lists the foreign keys that Citus does not support. The plan drops them and does not add them again. */
 export async function listLostKeys(db: Kysely<Tables>): Promise<string[]> {
   const keys = await readForeignKeys(db);
   return keys.filter(key => !isSupported(key)).map(({ name, table, target }) => `${name} (${table} to ${target})`);

@@ -15,13 +15,13 @@ export interface DatabaseUrls {
   readUrl?: string | undefined;
 }
 
-/** How often the checks repeat. At the first try, other clients of the pooler may disturb them. */
+/** The number of tries of each check. Other clients of the pooler may change the result of a single try. */
 const tries = 5;
 
 /**
- * Checks the URLs of the database. Throws a DatabaseUrlError if a connection pooler in transaction mode is at the wrong
- * URL, or if it does not support prepared statements. `warn` gets the description of a problem that does not prevent the
- * start.
+ * Checks the URLs of the database. Throws a DatabaseUrlError if they lead to different databases, if a connection
+ * pooler in transaction mode is at the wrong URL, or if it does not support prepared statements. Calls `warn` for a
+ * problem that does not prevent the start.
  */
 export async function requireUsableUrls(
   { url, directUrl, readUrl }: DatabaseUrls,
@@ -39,7 +39,7 @@ export async function requireUsableUrls(
     if (!isSame) throw new DatabaseUrlError('DATABASE_URL and DATABASE_DIRECT_URL lead to different databases');
     const [limits] = await runOn(first, selectStatementTimeout, {});
     if (limits?.statement_timeout !== '0') return;
-    warn('PostgreSQL ends no slow statement of the connection pooler: set statement_timeout in its connect_query');
+    warn('The connections of the pooler have no time limit for statements: set statement_timeout in its connect_query');
   });
 }
 
@@ -68,7 +68,9 @@ const selectBackend = query('select_backend', db => db.selectNoFrom(fragment<num
   isPrepared: false,
 });
 
-/** Throws if two connections to this URL share a session of PostgreSQL, as with a pooler in transaction mode. */
+/**
+ * Throws if the URL leads to a pooler in transaction mode: two of its connections can share a session of PostgreSQL.
+ */
 async function requireDirect(first: pg.Client, url: string, name: string, settings: pg.ClientConfig) {
   const backendOf = async (client: pg.Client) => (await runOn(client, selectBackend, {}))[0]?.pid;
   // PostgreSQL announces the id of its process to each client. A pooler announces an id of its own.
@@ -125,7 +127,7 @@ async function haveSameDatabase(first: pg.Client, second: pg.Client): Promise<bo
   return one?.identity === other?.identity;
 }
 
-/** Throws if DATABASE_READ_URL leads to another database. The server can start while the replica is away. */
+/** Throws if DATABASE_READ_URL leads to another database. Only warns if the replica does not answer. */
 async function requireReplicaOf(
   url: string,
   readUrl: string,

@@ -12,11 +12,11 @@ interface Queries {
   query<Values, Row>(query: Query<Values, Row>, values: NoInfer<Values>): Promise<Row[]>;
 }
 
-/** A read replica: a standby of the same PostgreSQL, for reads that may lag a little behind. */
+/** A read replica: a streaming standby of the primary, for reads whose data may be a little old. */
 export interface Replica extends Queries {
   /** Runs a query on the replica. If the replica cannot be used, runs the query on the primary. */
   readonly query: Queries['query'];
-  /** The state of the replica. `lagMs` is the maximum age of its data. Infinite if the replica cannot be used. */
+  /** The state of the replica. `lagMs` is the maximum age of its data, or infinite if the age is unknown. */
   state(): { isUsed: boolean; lagMs: number };
   close(): Promise<void>;
 }
@@ -26,7 +26,7 @@ export interface ReplicaOptions {
   connection: pg.PoolConfig;
   /** Runs queries on the primary. */
   primary: Queries;
-  /** Runs quick queries on the primary. */
+  /** Runs the measurements on the primary. */
   probe: Queries;
   maxLagMs: number;
   logger: Pick<Logger, 'warn'>;
@@ -34,7 +34,7 @@ export interface ReplicaOptions {
 
 /** The time between two measurements of the lag. Several servers measure at different times. */
 const intervalMs = () => 250 + Math.random() * 250;
-/** The time limit of one measurement. After it, the replica counts as away. */
+/** The time limit of a measurement. A slower replica is not used until the next successful measurement. */
 const probeTimeoutMs = 1_000;
 
 const selectPrimaryPosition = query('select_primary_position', db =>
@@ -60,8 +60,8 @@ type PrimaryPosition = RowOf<typeof selectPrimaryPosition>;
 type ReplicaPosition = RowOf<typeof selectReplicaPosition>;
 
 /**
- * Opens a replica. From the first query on, the server often asks the primary for its position in the write-ahead log.
- * Once the replica has replayed a position, it has every commit from before that question.
+ * Opens a replica. From the first query on, the server regularly reads the primary's position in the write-ahead log.
+ * Once the replica has replayed a position, it has every commit from before the server read that position.
  */
 export function openReplica({ connection, primary, probe, maxLagMs, logger }: ReplicaOptions): Replica {
   const clients = new Set<FailFastClient>();
@@ -144,7 +144,7 @@ export function openReplica({ connection, primary, probe, maxLagMs, logger }: Re
   };
 }
 
-/** The maximum number of positions to remember. The oldest ones go first, because the replica is too far behind them. */
+/** The maximum number of remembered positions, which span about six minutes. The server drops the oldest ones first. */
 const maxMarks = 1_000;
 
 const probeSettings: pg.PoolConfig = {

@@ -41,7 +41,7 @@ export const findTokens = sql(
       counters: array(text()),
       countersStartedAt: array(time()),
       countersExpireAt: array(time()),
-      /** How long the reads of a token use the primary after a write. 0 without a read replica. */
+      /** For how many milliseconds after a write the token reads from the primary. 0 without a read replica. */
       primaryReadMs: integer(),
     },
     row: {
@@ -93,7 +93,7 @@ export const findTokens = sql(
       status: integer(),
       body: text(),
       boards: json<GrantedBoard[]>(),
-      /** Whether the token has written within the last primaryReadMs. */
+      /** Whether the server has counted a write of the token within the last primaryReadMs. */
       has_written: boolean(),
     },
   },

@@ -141,8 +141,8 @@ function argumentsOf(lookups: Uncounted[], counters: Counter[]) {
 }
 
 /**
- * Returns how long a token reads from the primary after the server has counted a write: the time that the write may take,
- * and the time until the replica has the write.
+ * Returns how many milliseconds a token reads from the primary after the server has counted a write. The write may take
+ * the first part of this time. The second part is the maximum lag of the replica.
  */
 function primaryReadMsOf(config: Lookup['config'] | undefined): number {
   if (config?.DATABASE_READ_URL === undefined) return 0;

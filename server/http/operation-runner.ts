@@ -64,8 +64,8 @@ export function buildOperationRunner(server: ServerDependencies) {
   }
 
   /**
-   * Reads a list, which may lag a little behind: from the read replica, unless the token has just written. A single idea
-   * is read with `read`, because a client may just have received its event.
+   * Reads a list from the read replica, whose rows may be a little old. If the token has just written, reads from the
+   * primary. Use `read` for a single idea, because a client may just have received an event about it.
    */
   function readList<T>(request: FastifyRequest, work: (op: Operation) => Promise<T>): Promise<T> {
     const { query } = admissionOf(request).principal.hasWritten ? database : database.reader;

@@ -7,14 +7,14 @@ import { type Arguments, query, type RowOf } from '../database/query.ts';
 const batchSize = 1_000;
 /** Younger events may still be in a transaction, or their jobs may be running. */
 const minAgeMinutes = 10;
-/** A worker tells people of an event at once. So an older event without a job is no news. */
+/** Adds no jobs for older events, because people no longer need to hear of them. */
 const maxAgeHours = 24;
 
 type UntoldEvent = RowOf<typeof selectUntold>;
 
 /**
- * Selects the events of one hour that no worker has told to anybody. Votes are never told. Searches all accounts, because
- * a scheduled job runs this statement for all accounts.
+ * Selects the events of one hour for which the job tell_people has not run. Votes have no such job. Searches all
+ * accounts, because a scheduled job runs this statement for all accounts.
  */
 const selectUntold = query(
   'select_untold_events',
@@ -37,7 +37,7 @@ function timeBefore(hours: ReturnType<typeof sql>) {
   return sql<string>`now() - interval '${sql.lit(minAgeMinutes)} minutes' - (${hours})::int * interval '1 hour'`;
 }
 
-/** Of these events, selects the events without a job that tells people of them. */
+/** Of the given events, selects those without a job tell_people in the queue. */
 const selectWithoutJob = query('select_events_without_job', (db, $: Arguments<{ ids: readonly string[] }>) =>
   db
     .selectFrom(sql<{ id: string }>`unnest(${$.ids}::uuid[])`.as<'e'>(sql`e(id)`))
@@ -73,7 +73,7 @@ function eventsOf({ ids, types, ideaIds }: Arguments<EventColumns>) {
     ${ids}::uuid[], ${types}::text[], ${ideaIds}::bigint[])`.as<'e'>(sql`e(id, type, idea_id)`);
 }
 
-/** The same jobs as in record_event(), with a key for each event. At most one job with a key exists. */
+/** Adds the same job as record_event(), but with a key. So several runs of the sweep add only one job for an event. */
 const addTellJobs = query('add_lost_tell_jobs', (db, $: Arguments<EventColumns>) =>
   db.selectFrom(eventsOf($)).select(
     sql`graphile_worker.add_job('tell_people', json_build_object('account_id', ${$.accountId}::bigint, 'event_id', e.id),
@@ -102,8 +102,8 @@ interface SweepDependencies {
 }
 
 /**
- * Finds events of the last day whose jobs are lost, and adds the jobs again. For example, an operator has deleted jobs, or
- * with Citus, a crash came between the commits of the worker node and the coordinator.
+ * Finds events of the last day whose jobs are lost, and adds the jobs again. For example, an operator has deleted jobs.
+ * With Citus, a crash between the commits of the worker node and the coordinator also loses jobs.
  */
 export async function sweepEvents({ database, queue, logger, stopping }: SweepDependencies): Promise<void> {
   for (let hoursAgo = 0; hoursAgo < maxAgeHours; hoursAgo++) {
@@ -121,8 +121,8 @@ export async function sweepEvents({ database, queue, logger, stopping }: SweepDe
 }
 
 /**
- * Adds the jobs of events that have none. Looks for jobs first, and then locks the events that are still untold. A job
- * marks its event as told before it ends. So an event whose job ends meanwhile gets no second job.
+ * Adds the jobs of events that have none. First looks for jobs, and then locks the events whose told_at is still null.
+ * A job sets told_at before it ends. So an event whose job ends in between gets no second job.
  */
 async function addLostJobs(database: Database, events: UntoldEvent[]): Promise<number> {
   if (events.length === 0) return 0;

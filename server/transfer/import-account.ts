@@ -134,7 +134,7 @@ async function importRecords(
   const write = async () => {
     await written;
     written = flush(window);
-    // The next write, or the end, throws the error.
+    // The next write, or the last `await`, throws the error.
     written.catch(() => {});
     window = [];
   };
@@ -170,7 +170,7 @@ const laneCount = 2;
 
 /**
  * Writes a batch of records in several transactions at the same time. All records of an idea are in one transaction,
- * because it locks the idea.
+ * because each transaction locks the ideas of its records.
  */
 async function importInLanes(type: RecordType, records: readonly PlacedRecord[], context: BatchContext): Promise<void> {
   const { options, scope } = context;

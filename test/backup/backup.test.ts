@@ -86,7 +86,7 @@ describe.runIf(programs)('the commands backup, restore and upgrade', () => {
     await once(child, 'close');
   }
 
-  test('a restored backup has equal rows and tallies, its secrets decrypt, and only its owner can read it', async () => {
+  test('a restored database has the same rows and tallies as the original, APP_KEY decrypts its secrets, and only the owner of the backup can open it', async () => {
     expect((await stat(backup)).mode & 0o777).toBe(0o700);
     const manifest = JSON.parse(await readFile(join(backup, 'manifest.json'), 'utf8'));
     expect(manifest).toMatchObject({ secrets: { total: 1, decrypted: 1 }, tables: { 'public.votes': 1 } });
@@ -113,14 +113,14 @@ describe.runIf(programs)('the commands backup, restore and upgrade', () => {
     expect(await on(url).refusal('restore', backup)).toContain('The database is not empty');
   });
 
-  test('a backup has the rows and the counts of one moment, although rows are written meanwhile', async () => {
+  test('the rows and the counts in a backup are from the same moment, even if a server writes rows during the backup', async () => {
     const { lock, release } = await holdSequence();
     const target = join(directory, 'during-writes');
     const running = on(source.url).json<{ manifest: { tables: Record<string, number> } }>('backup', target);
     await expect
       .poll(() => lock.query(`select from pg_locks where not granted`).then(({ rowCount }) => rowCount))
       .toBe(1);
-    // pg_dump waits now, after the rows have been counted.
+    // The command has counted the rows, and pg_dump waits now.
     await source.sql(`insert into users (name, email) values ('Late', 'late@example.com')`);
     await release();
     const { manifest } = await running;
@@ -132,7 +132,7 @@ describe.runIf(programs)('the commands backup, restore and upgrade', () => {
     await source.sql(`delete from users where name = 'Late'`);
   });
 
-  test('a killed backup leaves no directory with its name, and the next backup removes the rest', async () => {
+  test('a killed backup does not create the named directory, and the next backup removes the incomplete one', async () => {
     const { release } = await holdSequence();
     const target = join(directory, 'killed');
     await killAtLock(source.url, 'backup', target);
@@ -158,7 +158,7 @@ describe.runIf(programs)('the commands backup, restore and upgrade', () => {
     expect(await select(url, 'select up_count from ideas')).toEqual([{ up_count: 1 }]);
   });
 
-  test('a restore with wrong rows exits with 1, and a repeated restore verifies the same rows again', async () => {
+  test('the command restore exits with 1 if a row count is wrong, and a repeated restore only verifies the restored rows', async () => {
     const wrong = join(directory, 'wrong');
     expect(await on(source.url).run('backup', wrong)).toMatchObject({ exitCode: 0 });
     const file = join(wrong, 'manifest.json');
@@ -183,7 +183,7 @@ describe.runIf(programs)('the commands backup, restore and upgrade', () => {
     expect(await on(url).json('restore', wrong, '--verify')).toMatchObject({ ok: true, is_continued: true });
   });
 
-  test('a damaged backup, a wrong APP_KEY and missing programs are named before anything is restored', async () => {
+  test('the commands backup and restore name a damaged backup, a wrong APP_KEY or a missing program, and leave the database unchanged', async () => {
     const url = await createDatabase('untouched');
     const otherKey = { APP_KEY: Buffer.alloc(32, 'x').toString('base64') };
     expect(await on(url, otherKey).refusal('restore', backup, '--verify')).toMatch(
@@ -203,7 +203,7 @@ describe.runIf(programs)('the commands backup, restore and upgrade', () => {
     expect(await readdir(directory)).not.toContain('unmade');
   });
 
-  test('a rehearsal reports the time and the locks of each migration, and leaves only the running database', async () => {
+  test('a rehearsal reports the locks of each migration, drops its copy, and does not change the running database', async () => {
     const extension = await writeExtension({
       '0001_add_a_column.sql': 'alter table ideas add column rehearsed text; create table rehearsed (id bigint);',
       '0002_index_votes.sql': '-- no transaction\ncreate index votes_value_idx on votes (value); select pg_sleep(0.5);',
@@ -232,14 +232,14 @@ describe.runIf(programs)('the commands backup, restore and upgrade', () => {
     expect(await describeServer()).toEqual(before);
   });
 
-  test('a migration that fails in a rehearsal is named, and the copy is dropped', async () => {
+  test('a rehearsal names the migration that fails, and drops its copy', async () => {
     const extension = await writeExtension({ '0001_fail.sql': 'alter table ideas add column title text;' });
     const before = await describeServer();
     expect(await on(source.url, { EXTENSIONS: extension }).refusal('upgrade', '--rehearse')).toContain('0001_fail.sql');
     expect(await describeServer()).toEqual(before);
   });
 
-  test('a killed rehearsal leaves the running database untouched, and the next rehearsal drops its copy', async () => {
+  test('a killed rehearsal does not change the running database, and the next rehearsal drops the copy of the killed one', async () => {
     const before = await describeServer();
     const { release } = await holdSequence();
     await killAtLock(source.url, 'upgrade', '--rehearse');
@@ -282,7 +282,7 @@ describe.runIf(programs)('the commands backup, restore and upgrade', () => {
     return file;
   }
 
-  /** Holds a lock that makes pg_dump wait after the rows have been counted. */
+  /** Holds a lock for which pg_dump waits after the command has counted the rows. */
   async function holdSequence(): Promise<{ lock: pg.Client; release(): Promise<void> }> {
     await source.sql('create sequence if not exists slow');
     const lock = await connect(source.url);

@@ -18,7 +18,7 @@ const foreignKeys = () =>
     `select conname as name from pg_constraint where contype = 'f' and connamespace = 'public'::regnamespace order by 1`,
   );
 
-test('the command distribute --dry-run places reference tables first, then colocates every other tenant table by its account', async () => {
+test('the command distribute --dry-run places reference tables first, then colocates the distributed tables by account', async () => {
   const { applied, steps } = await cli.json<Plan>('distribute', '--dry-run');
   expect(applied).toBe(false);
   const calls = steps.map(({ statement }) => statement).filter(text => text.startsWith('select create_'));
@@ -38,7 +38,7 @@ test('the command distribute --dry-run places reference tables first, then coloc
   ]);
 });
 
-test('the statements of distribute for foreign keys run on PostgreSQL, and put back every key that Citus supports', async () => {
+test('the statements of distribute for foreign keys run on PostgreSQL, and keep every foreign key that Citus supports', async () => {
   const before = (await foreignKeys()).map(({ name }) => name);
   const { steps, lost_foreign_keys: lost } = await cli.json<Plan>('distribute', '--dry-run');
   expect(lost).toEqual([

@@ -30,11 +30,11 @@ async function check(url: string, directUrl?: string): Promise<{ failure: string
   return { failure: explainFailure(failure), warnings };
 }
 
-test('PostgreSQL itself is accepted as DATABASE_URL', async () => {
+test('the server accepts a DATABASE_URL that leads to PostgreSQL itself', async () => {
   expect(await check(db.url)).toEqual({ failure: undefined, warnings: [] });
 });
 
-test('if DATABASE_URL and DATABASE_DIRECT_URL lead to different databases, the error says so', async () => {
+test('the server refuses to start if DATABASE_URL and DATABASE_DIRECT_URL lead to different databases', async () => {
   const other = await createBareDatabase();
   onTestFinished(() => other.drop());
   expect((await check(db.url, other.url)).failure).toContain('lead to different databases');
@@ -46,7 +46,7 @@ test('without a statement_timeout on the connections of a pooler, the server war
 });
 
 test.runIf(program)(
-  'a PgBouncer in transaction mode needs DATABASE_DIRECT_URL, and that URL must not lead to PgBouncer',
+  'the server refuses PgBouncer in transaction mode without a DATABASE_DIRECT_URL that leads to PostgreSQL itself',
   async () => {
     const pooled = await startPgBouncerForTest(program as PgBouncerProgram, db.url);
     expect((await check(pooled)).failure).toMatch(
@@ -57,7 +57,7 @@ test.runIf(program)(
 );
 
 test.runIf(program)(
-  'a PgBouncer that does not support prepared statements is refused, and the error names max_prepared_statements',
+  'the server refuses a PgBouncer without support for prepared statements, and the error names max_prepared_statements',
   async () => {
     const off: Record<string, number> = hasPreparedStatements ? { max_prepared_statements: 0 } : {};
     const pooled = await startPgBouncerForTest(program as PgBouncerProgram, db.url, off);
@@ -82,7 +82,7 @@ test.runIf(hasPreparedStatements)(
     const server = await startServerForTest({ on });
     const receiver = await startReceiverForTest();
     await addWebhook(on, world, { url: receiver.url });
-    // Jobs use the direct URL, as run-server.ts does.
+    // The job queue uses the direct URL, as in run-server.ts.
     await startWorkerForTest({ ...on, url: db.url });
     const { body: start } = await request(server, 'GET /api/v1/events?after=now', { token });
     const waiting = request(server, `GET /api/v1/events?after=${start.next_cursor}&wait=20`, { token });

@@ -24,7 +24,7 @@ const ideaId = await insertIdea(db, world);
 const { token: writer } = await issueToken(db, world, 'write');
 const { token: reader } = await issueToken(db, world, 'read');
 const server = await startServer({ on: db, environment: { ...environment, ...urlsOf(standby.url) } });
-// A second server knows of the writes through the first server only from the database.
+// The second server learns only from the database that a token wrote through the first server.
 const second = await open(standby.url);
 const other = await startServer({ on: second, environment: { ...environment, ...urlsOf(standby.url) } });
 afterAll(async () => {
@@ -72,7 +72,7 @@ const statementsOn = async (url: string) => {
   return rows.map(({ query }) => query).join('\n');
 };
 
-/** Runs work while the standby replays nothing, so that its data gets old. */
+/** Runs work while the standby replays no changes, so its data gets older. */
 async function whilePaused(work: () => Promise<void>) {
   await ask(standby.url, 'select pg_wal_replay_pause()');
   try {
@@ -82,7 +82,7 @@ async function whilePaused(work: () => Promise<void>) {
   }
 }
 
-test('lists and public pages are read from the replica, and have the same content and the same ETag as on the primary', async () => {
+test('the server reads lists and public pages from the replica, with the same content and the same ETag as from the primary', async () => {
   const path = `GET /b/${world.boardSlug}`;
   const before = await request(server, path);
   const listBefore = await request(server, 'GET /api/v1/ideas', { token: reader });
@@ -98,7 +98,7 @@ test('lists and public pages are read from the replica, and have the same conten
   expect(text).toMatch(/^idea_board_database_replica_lag_seconds 0\.\d+$/m);
 });
 
-test('a token that has just written reads its own writes from the primary, also through another server', async () => {
+test('after a write, the lists of the token come from the primary and show the write, also on another server', async () => {
   await isUsed(true);
   await list(reader, other);
   await expect.poll(() => second.database.replica?.state().isUsed, { timeout: 20_000 }).toBe(true);
@@ -111,7 +111,7 @@ test('a token that has just written reads its own writes from the primary, also 
   });
 });
 
-test('a replica that is too far behind is not used until it has caught up', async () => {
+test('the server does not use a replica that is too far behind until the replica has caught up', async () => {
   await list(reader);
   await isUsed(true);
   await whilePaused(async () => {
@@ -124,7 +124,7 @@ test('a replica that is too far behind is not used until it has caught up', asyn
   expect(await list(reader)).toContain('Far ahead of the replica');
 });
 
-test('while the replica is away, every read succeeds on the primary, and the replica is used again when it is back', async () => {
+test('while the replica is stopped, every read succeeds on the primary, and the server uses the replica again after its restart', async () => {
   await isUsed(true);
   let isOver = false;
   let reads = 0;
@@ -146,7 +146,7 @@ test('while the replica is away, every read succeeds on the primary, and the rep
   await isUsed(true);
 });
 
-test('the server refuses to start if DATABASE_READ_URL leads to another database, but starts if the replica is away', async () => {
+test('the server refuses to start if DATABASE_READ_URL leads to another database, but starts if the replica does not answer', async () => {
   const check = (readUrl: string) =>
     requireUsableUrls({ url: primary.url, readUrl }, 2_000, problem => warnings.push(problem)).catch(error => error);
   const elsewhere = await createBareDatabase();
@@ -156,7 +156,7 @@ test('the server refuses to start if DATABASE_READ_URL leads to another database
   expect(warnings.at(-1)).toContain('does not answer');
 });
 
-test('a promoted standby is not used for reads', async () => {
+test('the server does not read from a promoted standby', async () => {
   await isUsed(true);
   await ask(standby.url, 'select pg_promote(true)');
   await isUsed(false);

@@ -26,7 +26,7 @@ export function findPgBouncer(): PgBouncerProgram | undefined {
 }
 
 /**
- * Starts PgBouncer before the PostgreSQL at `url`, with only three connections to it. Returns the URL of the same
+ * Starts PgBouncer for the PostgreSQL at `url`, with at most three connections to it. Returns the URL of the same
  * database through PgBouncer. PgBouncer stops at the end of the test.
  */
 export async function startPgBouncerForTest(

@@ -3,7 +3,7 @@ import type { Config } from '../../config.ts';
 import type { Tables } from '../../database/tables.ts';
 import { type Finding, ok, warning } from './finding.ts';
 
-/** Codes of two-factor sign-in are valid for half a minute, so a larger difference makes correct codes fail. */
+/** Warns early. If its clock is wrong by more than half a minute, a server can refuse correct two-factor codes. */
 const maxClockDifferenceMs = 5000;
 
 /** Compares the clock of this machine with the clock of PostgreSQL. */
@@ -22,7 +22,7 @@ export async function diagnoseClock(db: Kysely<Tables>): Promise<Finding> {
   );
 }
 
-/** Compares the connections that PostgreSQL allows with those that are open, and with those of one process. */
+/** Compares the connections that PostgreSQL allows with the open connections, and with the maximum of one process. */
 export async function diagnoseConnections(db: Kysely<Tables>, config: Config): Promise<Finding> {
   const { allowed, open } = await db
     .selectNoFrom([

@@ -5,7 +5,7 @@ import { error, type Finding, ok } from './finding.ts';
 export const createAgain = 'Create a new database, and restore the backup again';
 
 export function findingsOfRows({ compared, differences }: RowComparison): Finding[] {
-  if (differences.length === 0) return [ok(`Every table has the rows of the backup (${compared} tables)`)];
+  if (differences.length === 0) return [ok(`Every table has as many rows as in the backup (${compared} tables)`)];
   return differences.map(({ table, backup, database }) =>
     error(`The table ${table} has ${database ?? 'no'} rows, and the backup has ${backup ?? 'none'}`, createAgain),
   );

@@ -144,8 +144,8 @@ export interface ErasureResult {
 export interface UserEraser {
   readonly name: string;
   /**
-   * Erases the user's data. The server calls this method in the first transaction of the erasure, when the user still has
-   * the e-mail address, and again in the last transaction, before the row of the user is deleted.
+   * Erases the user's data. The server calls this method in the first transaction of the erasure, when the user still
+   * has the e-mail address, and again in the last transaction, before it deletes the row of the user.
    */
   eraseUser?(transaction: Queryable, userId: number): Promise<void>;
 }

@@ -168,7 +168,7 @@ function beginUserErasure(
     const heldBy = await findHolds({ query }, userId);
     if (heldBy.length > 0) return { heldBy };
 
-    // An extension may recognize its data by the e-mail address, so it runs before the profile is cleared.
+    // An extension may recognize its data by the e-mail address, so call it before the server clears the profile.
     await eraseInExtensions(erasers, { query }, userId);
     await query(clearProfile, { userId, now, name: placeholderName, address: `erased-${userId}@erased.invalid` });
     await query(revokeTokens, { userId, now });
@@ -190,7 +190,8 @@ function beginUserErasure(
  * erased the user.
  *
  * The first transaction lets extensions erase their data, marks the user, ends all access and clears the profile. After
- * that transaction, the deletion cannot be cancelled. The rows are changed account by account in batches, each in its own transaction.
+ * that transaction, nobody can cancel the deletion. The next transactions change the user's rows account by account,
+ * one batch in each transaction.
  *
  * The last transaction locks the user. If a request that began earlier has written more rows, another round of batches
  * changes them. Otherwise the last transaction lets extensions erase newer data, and removes the user.

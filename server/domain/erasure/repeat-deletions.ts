@@ -13,13 +13,13 @@ export interface LoggedDeletion {
 interface RepeatOptions {
   graces: Graces;
   now: Date;
-  /** The time of the backup. A later account or user may have the same id as one in the log. */
+  /** The time of the backup. An account or user from after the restore may have the same id as one in the log. */
   since: Date;
 }
 
 /**
- * Repeats the deletions that happened after a backup in the restored database. The next clean-up then erases each
- * account and user that was already erased.
+ * Repeats deletion requests, cancellations and erasures from after a backup in the restored database. It erases nothing
+ * itself: the next clean-up erases the accounts and users that were erased before the restore.
  */
 export async function repeatDeletions(
   db: Kysely<Tables>,

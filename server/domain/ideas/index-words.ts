@@ -25,7 +25,7 @@ const selectFrequencies = query('select_word_frequencies', (db, $: Arguments<{ q
 
 /** Two words with lower frequencies than this are equally good for the index. */
 const rare = 0.0005;
-/** A word that is so many times as frequent as the rarest word makes a search in the index slower. */
+/** Does not look up words that are more than this many times as frequent as the rarest word, because that is slower. */
 const maxRatio = 20;
 
 /**

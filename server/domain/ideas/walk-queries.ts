@@ -42,7 +42,7 @@ export const reaches = { near: 500, deep: 20_000, far: 200_000 } as const;
  */
 const smallBoard = reaches.near - 100;
 
-/** Selects the ids of the shown statuses, each with the information whether the board is small. */
+/** Selects the ids of the shown statuses. Each row also tells whether the board is small. */
 export const selectShownStatuses = query(
   'select_shown_statuses',
   (db, $: Arguments<Pick<ListArguments, 'accountId' | 'boardId' | 'statusKey' | 'category'> & Reader>) => {

@@ -70,7 +70,7 @@ export function openBoards({ database }: Pick<ServerDependencies, 'database'>, {
       isPublic: board.isPublic,
       account,
       member,
-      // A member may have just changed the board. A visitor cannot change it, so the page may lag a little behind.
+      // A member may have just changed the board. A visitor cannot change it, so a visitor's page may be a little old.
       read: member ? { query: database.query, actor: member } : { query: database.reader.query, actor: visitor },
       parameters: account && boards.length > 1 ? { account: account.slug } : {},
     };

@@ -49,7 +49,7 @@ test('an extension erases its data about a user while the row of the user still 
   expect(emails[0]).toEqual(user);
 });
 
-test('an extension that fails before the first transaction of an erasure commits leaves the profile of the user unchanged', async () => {
+test('if an extension fails in the first transaction of an erasure, the profile of the user stays unchanged', async () => {
   const userId = await createAuthor();
   const [before] = await db.sql('select * from users where id = $1', [userId]);
   const broken: UserEraser = { name: 'broken', eraseUser: () => Promise.reject(new Error('Something is wrong')) };
@@ -59,7 +59,7 @@ test('an extension that fails before the first transaction of an erasure commits
   await runCleanUp(db, { erasers: [] });
 });
 
-test('if an extension fails in the last transaction of an erasure, the user and the data stay, and the next erasure run removes both', async () => {
+test('if an extension fails in the last transaction of an erasure, the user and the data of the extension stay, and the next run of the clean-up removes both', async () => {
   const userId = await createAuthor();
   let isBroken = true;
   let calls = 0;
