@@ -90,7 +90,7 @@ describe('the list of ideas with a tag', () => {
     }
   });
 
-  test('a tag filter on a public board works with a status filter, a sort order and a search, and page links keep the tag', async () => {
+  test('a tag filter on a public board works with a status filter, a sort order and a search, has the color of the tag, and page links keep the tag', async () => {
     const ids = [await put('Export CSV'), await put('Export PDF', 'shipped'), await put('Import', 'shipped')];
     await put('Export without a tag', 'shipped');
     await tagIdeas('Files', ids);
@@ -102,6 +102,8 @@ describe('the list of ideas with a tag', () => {
     expect(hrefOf(text, 'Shipped')).toBe(`${boardPath()}?q=exp&status_key=shipped&tag=Files`);
     expect(hrefOf(text, 'Show all tags')).toBe(`${boardPath()}?q=exp`);
     expect(text).toContain('<input type="hidden" name="tag" value="Files">');
+    const colors = [...text.matchAll(/<circle [^>]*fill="([^"]+)"/g)].map(([, color]) => color);
+    expect(new Set(colors)).toEqual(new Set(['#0f766e']));
     expect(text).toContain('<meta name="robots" content="noindex">');
   });
 

@@ -41,7 +41,7 @@ const BoardQuery = z.object({
 });
 type BoardQuery = z.output<typeof BoardQuery>;
 
-const renderTag = loadTemplate<{ tag: { name: string } }>('pages/shell/parts/tag');
+const renderTag = loadTemplate<{ tag: { name: string; color: string } }>('pages/shell/parts/tag');
 
 const notices = {
   confirm: 'boards.notices.confirm',
@@ -157,7 +157,10 @@ function presentBoard(visit: BoardVisit, board: BoardView, query: BoardQuery, pa
     tag:
       tag === undefined
         ? undefined
-        : { chip: renderTag({ tag: { name: shortLine(tag, 40) } }), removal: link({ tag: undefined }) },
+        : {
+            chip: renderTag({ tag: { name: shortLine(tag, 40), color: findTag(board, tag).color } }),
+            removal: link({ tag: undefined }),
+          },
     heading: q === undefined ? t('shell.labels.ideas') : t('boards.board.found', { q: shortLine(q, 100, '…') }),
     isFiltered,
     everything: { label: t('boards.board.all_ideas'), href: pathOn(request) },
