@@ -241,14 +241,16 @@ describe.runIf(findChromium())('the admin area in a browser', () => {
     await runJobs(server);
     await visit(mailed(/\/admin\/profile\/confirm\?token=\S+/));
 
+    const field = (label: string) => page.getByLabel(label, { exact: true });
+    // Create a token with the keyboard alone.
     await page.goto(`/admin/tokens?${account}`);
-    await page.getByLabel('Name').fill('Bot');
-    await page.getByRole('button', { name: 'Create the token' }).click();
+    await reach(page, page.getByLabel('Name'), { type: 'Bot' });
+    await reach(page, page.getByRole('button', { name: 'Create the token' }), { open: 'Enter' });
     await check();
-    await page.getByLabel('Web app').selectOption('Write');
-    await page.getByRole('button', { name: 'Create the token' }).click();
+    await reach(page, page.getByLabel('Web app'), { type: 'Write' });
+    await reach(page, page.getByRole('button', { name: 'Create the token' }), { open: 'Enter' });
     await check();
-    await page.getByText('Only tools that read', { exact: true }).click();
+    await reach(page, page.getByText('Only tools that read', { exact: true }), { press: 'Enter' });
     await check();
     // A button copies the token with a script. A click on the token selects the token without a script.
     const token = page.getByLabel('The token', { exact: true });
@@ -272,10 +274,24 @@ describe.runIf(findChromium())('the admin area in a browser', () => {
     await check();
     expect(await page.getByLabel('The token', { exact: true }).textContent()).not.toBe(plaintext);
     for (const rest of ['', '/rotate', '/end-old-secret']) await visit(`${tokenPage}${rest}?${account}`);
+    // Create a webhook, a tag and a status with the keyboard alone.
     await page.goto(`/admin/webhooks?${account}`);
-    await page.getByLabel('URL').fill('https://hooks.example.com/ideas');
-    await page.getByRole('button', { name: 'Create the webhook' }).click();
+    await reach(page, page.getByLabel('URL'), { type: 'https://hooks.example.com/ideas' });
+    await reach(page, page.getByRole('button', { name: 'Create the webhook' }), { open: 'Enter' });
     await check();
+    const boardSettings = `/admin/boards/${world.boardSlug}`;
+    await page.goto(`${boardSettings}/tags?${account}`);
+    await reach(page, page.getByLabel('Name'), { type: 'Speed' });
+    await reach(page, page.getByRole('button', { name: 'Add the tag' }), { open: 'Enter' });
+    await page.goto(`${boardSettings}/statuses?${account}`);
+    await reach(page, field('Label'), { type: 'Later' });
+    await reach(page, field('Key'), { type: 'later' });
+    await reach(page, field('Category'), { press: 'ArrowDown' });
+    await reach(page, page.getByRole('button', { name: 'Add the status' }), { open: 'Enter' });
+    const made = `select (select count(*)::int from webhook_endpoints where url = 'https://hooks.example.com/ideas') as webhooks,
+      (select count(*)::int from tags where board_id = $1 and name = 'Speed') as tags,
+      (select count(*)::int from statuses where board_id = $1 and key = 'later') as statuses`;
+    expect(await server.sql(made, [world.boardId])).toEqual([{ webhooks: 1, tags: 1, statuses: 1 }]);
 
     // Change the embedding origins, the embedding secret and the identity providers with the keyboard alone.
     await page.goto(`/admin/account/embedding?${account}`);
@@ -294,7 +310,6 @@ describe.runIf(findChromium())('the admin area in a browser', () => {
     receiver.respondWith(response =>
       response.setHeader('content-type', 'application/json').end(JSON.stringify(metadata)),
     );
-    const field = (label: string) => page.getByLabel(label, { exact: true });
     await reach(page, field('Name'), { type: 'Work' });
     await reach(page, field('Issuer'), { type: receiver.url });
     await reach(page, field('Client ID'), { type: 'ideas' });
