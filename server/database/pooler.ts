@@ -98,7 +98,7 @@ const preparedElsewhere = ['26000', '42P05'];
 async function requirePreparedStatements(first: pg.Client, second: pg.Client) {
   const numberOf = async (client: pg.Client, number: number) => {
     const text = `select ${number} as number`;
-    return (await client.query<{ number: number }>({ name: 'check_pooler', text })).rows[0]?.number;
+    return (await client.query({ name: 'check_pooler', text })).rows[0]?.number;
   };
   try {
     for (let tried = 0; tried < tries; tried++) {

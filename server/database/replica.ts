@@ -144,8 +144,11 @@ export function openReplica({ connection, primary, probe, maxLagMs, logger }: Re
   };
 }
 
-/** The maximum number of remembered positions, which span about six minutes. The server drops the oldest ones first. */
-const maxMarks = 1_000;
+/**
+ * The maximum number of remembered positions. They span at least ten minutes, the maximum of DATABASE_READ_MAX_LAG_MS. The
+ * server drops the oldest ones first.
+ */
+const maxMarks = 2_400;
 
 const probeSettings: pg.PoolConfig = {
   application_name: 'idea-board probe',

@@ -15,6 +15,8 @@ const statementText =
 
 /** Files of the server that may contain SQL outside sql(), each with the reason. */
 const elsewhere: Record<string, string> = {
+  'database/distribution.ts': 'Writes the plan of the command `distribute`, whose statements return no rows.',
+  'database/pooler.ts': 'Tries two texts with one name, to see whether a connection pooler mixes them up.',
   'database/migration-session.ts': 'Notes an applied migration in the table of the migrator, and reads no row.',
   'http/rate-limit.ts': 'A part of two texts of sql(), which charge counters in the same way.',
   'database/embedded/embedded-postgres.ts': 'Makes the database of a new cluster before there is a schema.',
