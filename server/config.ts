@@ -213,7 +213,7 @@ export const settings = z.object({
   RATE_LIMIT_IP: wholeNumber(0)
     .default(600)
     .describe(
-      'The maximum number of requests from one client IP address in a minute. A /64 network of IPv6 counts as one client IP address. Requests to /health and to the style sheets, scripts and icon of the pages do not count.',
+      'The maximum number of requests from one client IP address in a minute. A /64 network of IPv6 counts as one client IP address. Requests to /health do not count.',
     ),
   RATE_LIMIT_SIGN_IN_IP: wholeNumber(0)
     .default(30)

@@ -18,7 +18,6 @@ import { type Admission, pathOf, routeMetadata } from './request-context.ts';
  */
 export function admitRequests(server: ServerDependencies) {
   return async (request: FastifyRequest, reply: FastifyReply) => {
-    if (request.routeOptions.config.isAsset) return;
     const metadata = routeMetadata(request);
     if (metadata?.auth === 'none' && !metadata.isLimitedPerIp) return;
     // The MCP endpoint admits its requests itself after it has read the body, because the body names the tool.

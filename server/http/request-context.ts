@@ -42,11 +42,6 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     tsRestRoute?: Route;
     /**
-     * Whether the answer is a static file in memory. Requests for it do not count against the rate limit of the IP
-     * address.
-     */
-    isAsset?: boolean;
-    /**
      * Whether all visitors without a session get the same page in their language. Caches may store this page for some
      * seconds.
      */

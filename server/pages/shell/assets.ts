@@ -39,8 +39,7 @@ export const immutable = 'public, max-age=31536000, immutable';
 
 export async function serveAssets(app: FastifyInstance) {
   for (const { path, type, compressed } of [style, icon, copyAsset, boardAsset, documentationStyle, startReference]) {
-    // A browser that has used up the rate limit still gets the style sheet of the error page.
-    app.get(path, { config: { isAsset: true } }, async (request, reply) => {
+    app.get(path, async (request, reply) => {
       reply.header('Cache-Control', immutable).type(type);
       return sendCompressed(request, reply, compressed);
     });
