@@ -18,7 +18,7 @@ interface TableLock {
   table: string;
   mode: string;
   blocks: 'reads and writes' | 'writes';
-  /** The time for which the migration held the lock. Its error is about `pollMs`. */
+  /** How long the migration held the lock. The value can be wrong by about `pollMs`. */
   held_ms: number;
 }
 

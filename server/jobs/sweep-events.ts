@@ -13,8 +13,8 @@ const maxAgeHours = 24;
 type UntoldEvent = RowOf<typeof selectUntold>;
 
 /**
- * Selects the events of one hour for which the job tell_people has not run. Votes have no such job. Searches all
- * accounts, because a scheduled job runs this statement for all accounts.
+ * Selects the events of one hour that no tell_people job has processed. Votes have no such job. The query searches all
+ * accounts, because a scheduled job runs it for all accounts.
  */
 const selectUntold = query(
   'select_untold_events',

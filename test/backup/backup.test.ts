@@ -282,7 +282,7 @@ describe.runIf(programs)('the commands backup, restore and upgrade', () => {
     return file;
   }
 
-  /** Holds a lock for which pg_dump waits after the command has counted the rows. */
+  /** Holds a lock, so that pg_dump waits after the command has counted the rows. */
   async function holdSequence(): Promise<{ lock: pg.Client; release(): Promise<void> }> {
     await source.sql('create sequence if not exists slow');
     const lock = await connect(source.url);
