@@ -97,20 +97,20 @@ describe('the deadlines of a board', () => {
 
   test.each([
     [
-      'a time that clocks skip',
+      'a local time that the clocks skip',
       { zone: 'Europe/Berlin', voting_open_at: '2026-03-29T02:30' },
       'clocks in Europe/Berlin skip 2026-03-29 02:30',
     ],
     ['a day that does not exist', { voting_open_at: '2026-02-30T09:00' }, 'Voting opens: enter a day and a time'],
     ['an invalid time', { submissions_close_at: 'soon' }, 'Submissions close: enter a day and a time'],
-    ['a year out of range', { voting_open_at: '1066-10-14T09:00' }, 'enter a day and a time'],
+    ['the year 1066', { voting_open_at: '1066-10-14T09:00' }, 'enter a day and a time'],
     [
-      'an end before its beginning',
+      'a voting window that opens and closes at the same time',
       { voting_open_at: '2026-05-02T09:00', voting_close_at: '2026-05-02T09:00' },
       'The voting window must open before it closes',
     ],
   ])(
-    'deadlines with %s are refused, and the form still shows the entered values',
+    "a board's deadlines with %s are refused, and the form still shows the entered values",
     async (_what, given: Record<string, string>, why) => {
       const answer = await save({ submissions_open_at: '2026-04-01T08:00', ...given });
       expect([answer.status, answer.html.includes(why)]).toEqual([422, true]);
@@ -123,7 +123,7 @@ describe('the deadlines of a board', () => {
     },
   );
 
-  test('when clocks go back and a local time occurs twice, a new deadline gets the earlier time, and an unchanged deadline keeps its time', async () => {
+  test('if a local time occurs twice because clocks go back, a new deadline at this time gets the first occurrence, and an unchanged deadline keeps the second', async () => {
     const zone = 'Europe/Berlin';
     const answer = await save({ zone, voting_close_at: '2026-10-25T02:30' });
     expect((await visitor.get(answer.location ?? '')).html).toContain('The first one applies');
@@ -136,7 +136,7 @@ describe('the deadlines of a board', () => {
     expect(await stored()).toMatchObject({ voting_close_at: second, submissions_open_at: '2026-04-30 22:00:00+00' });
   });
 
-  test('if a person changes the time zone but not the deadline in the form, the server saves nothing and shows it in the new zone', async () => {
+  test('if a person sends the form for deadlines with another time zone, the server saves nothing and shows the same points in time in the new zone', async () => {
     await save({ voting_close_at: '2026-07-01T09:00' });
     const before = await stored();
     const other = { zone: 'America/New_York', voting_close_at: '2026-07-01T09:00', voting_open_at: '2026-06-01T10:00' };
@@ -227,7 +227,7 @@ describe('a time zone', () => {
     expect(isoTimes(zone, text)).toEqual(times);
   });
 
-  test('if a random time is converted to the local time of a random zone and back, the results include the original time', () => {
+  test("if a random point in time is converted to a random zone's local time and back, the possible results include the original point in time", () => {
     const time = fc.date({ min: new Date('1971-01-01'), max: new Date('2100-01-01'), noInvalidDate: true });
     fc.assert(
       fc.property(fc.constantFrom(...timeZones), time, (name, at) => {

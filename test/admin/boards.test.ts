@@ -243,7 +243,7 @@ describe('the pages of boards', () => {
     `/admin/boards${page.replace(':board', boardSlug).replace(':tag', String(tagId))}`;
 
   test.each(['moderator', 'member'] as const)(
-    'a %s cannot open the admin pages of boards or send the forms on these pages',
+    'a person with the role %s cannot open the admin pages of boards or send the forms on these pages',
     async role => {
       const tagId = await createTag(server, world.accountId, world.boardId);
       const other = await signedIn(server, await createMember(server, world.accountId, role));
@@ -318,7 +318,7 @@ describe('the pages of boards', () => {
     }
   });
 
-  test("if a user has several accounts, every link on a board's settings page contains the slug of the chosen account", async () => {
+  test("if a user has several accounts, every link on a board's settings page contains the slug of the account in the page's URL", async () => {
     const other = await createWorld(server);
     await server.sql(`insert into memberships (account_id, user_id, role) values ($1, $2, 'admin')`, [
       other.accountId,

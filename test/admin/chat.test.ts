@@ -158,7 +158,7 @@ describe('the pages of chat channels', () => {
   const posts = (id: number) => ['test', 'disable', 'enable', 'delete'].map(verb => `${list}/${id}/${verb}`);
 
   test.each(['moderator', 'member'] as const)(
-    'a %s cannot open the admin pages of chat channels or send the forms on these pages',
+    'a person with the role %s cannot open the admin pages of chat channels or send the forms on these pages',
     async role => {
       const id = await addChannel(world, 'mattermost', `${receiver.url}/hooks/x`);
       const before = await channels();

@@ -77,7 +77,7 @@ describe('links on the page of API tokens that connect an agent', () => {
     },
   );
 
-  test('a person without JavaScript can switch the page of API tokens between links for all MCP tools and links for read-only MCP tools', async () => {
+  test('a person without JavaScript can switch the links on the page of API tokens from all MCP tools to read-only MCP tools and back', async () => {
     const { html, headers } = await visitor.get('/admin/tokens');
     expect([html.includes('<script'), headers.get('content-security-policy')?.includes('script-src')]).toEqual([
       false,

@@ -189,7 +189,7 @@ describe('the invitation link of an existing user', () => {
 });
 
 describe('concurrent requests with invitation links', () => {
-  test('exactly one of several concurrent sign-ups with one invitation link succeeds, and the others get 404', async () => {
+  test('exactly one of several concurrent sign-ups through one invitation link succeeds, and the others get 404', async () => {
     const email = newAddress();
     const path = await invited(email);
     const names = ['One', 'Two', 'Three', 'Four'];
@@ -213,7 +213,7 @@ describe('concurrent requests with invitation links', () => {
     expect(accepted).toHaveLength(1);
   });
 
-  test('a sign-up is refused if another sign-up uses the invited e-mail address in the meantime, and the invitation link stays valid', async () => {
+  test('a sign-up through an invitation is refused if a user with the invited e-mail address is created during the sign-up, and the invitation link stays valid', async () => {
     const email = newAddress();
     const path = await invited(email);
     // The other sign-up starts to use the e-mail address while this sign-up hashes its password. This sign-up has
@@ -361,7 +361,7 @@ describe('an invitation', () => {
     expect([answer.status, answer.html.includes('is a member of the account already')]).toEqual([409, true]);
   });
 
-  test('a sign-up with a short password, two different passwords or no name is refused, and the invitation link stays valid', async () => {
+  test('a sign-up through an invitation with a short password, two different passwords or no name is refused, and the invitation link stays valid', async () => {
     const path = await invited(newAddress());
     for (const [fields, why] of [
       [{ ...chosen, password: 'short', password_again: 'short' }, 'at least 12'],

@@ -214,7 +214,7 @@ describe('the pages of members', () => {
   const fields = { role: 'member', email: 'eve@example.com' };
 
   test.each(['moderator', 'member'] as const)(
-    'a %s cannot list, change, remove or invite members in the admin area',
+    'a person with the role %s cannot list, change, remove or invite members in the admin area',
     async role => {
       const visitor = await signedIn(server, await createMember(server, world.accountId, role));
       const form_token = await formTokenOf(visitor);

@@ -165,7 +165,7 @@ describe('the pages of moderation', () => {
   });
 
   test.each(['admin', 'owner'] as Role[])(
-    'an %s can open the moderation queue, the list of ideas and the list of blocked people',
+    'a person with the role %s can open the moderation queue, the list of ideas and the list of blocked people',
     async role => {
       const visitor = await signedIn(server, await createMember(server, world.accountId, role));
       for (const path of ['/admin/queue', '/admin/ideas', '/admin/blocks']) {

@@ -49,9 +49,9 @@ describe('the providers of an account', () => {
   });
 
   test.each([
-    ['whose address answers nothing', { issuer: 'http://127.0.0.1:9' }, 'does not answer'],
-    ['that is no OpenID provider', { issuer: 'http://127.0.0.1:9/?a=b' }, 'must be a URL'],
-    ['without HTTPS on another machine', { issuer: 'http://id.example.com' }, 'must begin with https://'],
+    ['whose server does not answer', { issuer: 'http://127.0.0.1:9' }, 'does not answer'],
+    ['whose URL has a query', { issuer: 'http://127.0.0.1:9/?a=b' }, 'must be a URL'],
+    ['without HTTPS on another host', { issuer: 'http://id.example.com' }, 'must begin with https://'],
     ['on a private network', { issuer: 'https://10.0.0.1' }, 'on the public internet'],
     ['without a client secret', { client_secret: ' ' }, 'Enter the client secret'],
     ['without a name', { name: '' }, 'must not be empty'],
@@ -66,7 +66,7 @@ describe('the providers of an account', () => {
     },
   );
 
-  test('a sign-in provider is refused if its metadata names another issuer than the form', async () => {
+  test('a sign-in provider is refused if its OpenID metadata names another issuer than the form', async () => {
     provider.answer = (_request, response) => {
       const metadata = { issuer: 'https://other.example.com', authorization_endpoint: 'https://other.example.com/a' };
       response.setHeader('content-type', 'application/json');
@@ -81,7 +81,7 @@ describe('the providers of an account', () => {
     }
   });
 
-  test('a change of a sign-in provider never changes its issuer, and keeps the stored client secret if the secret field is empty', async () => {
+  test('an edit of a sign-in provider cannot change the issuer, and keeps the stored client secret if the secret field is empty', async () => {
     await add();
     const [before] = await stored();
     const own = `${path}/${before?.id}`;
@@ -97,7 +97,7 @@ describe('the providers of an account', () => {
     ]);
   });
 
-  test('nobody can sign in with a deleted sign-in provider, and moderators and other accounts cannot open the pages of sign-in providers', async () => {
+  test("nobody can sign in with a deleted sign-in provider, and a moderator or another account's owner cannot open the pages of sign-in providers", async () => {
     await add();
     const [row] = await stored();
     const moderator = await signedIn(server, await createMember(server, world.accountId, 'moderator'));

@@ -266,7 +266,7 @@ describe('a sign-in with two factors', () => {
     expect(answer.location).toBe('/admin');
   });
 
-  test('if the password changes between the entry of the password and the entry of the two-factor code, the sign-in ends', async () => {
+  test('if the password changes between the entry of the password and the entry of the two-factor code, the user gets no session and must sign in again', async () => {
     const browser = await passwordOnly();
     person = await givePassword(server, userId);
     const answer = await browser.post(codePage, { next: '', code: app.code() });
@@ -387,7 +387,7 @@ describe('a mailed sign-in link of a user with two factors', () => {
 describe('the limits of wrong codes', () => {
   const wrong = async (browser: Visitor) => (await browser.post(codePage, { next: '', code: '000000' })).status;
 
-  test('the wrong two-factor codes of one user from all networks share a daily limit, and a right password does not reset the limit', async () => {
+  test('the wrong two-factor codes of one user from all IP networks share a daily limit, and a right password does not reset the limit', async () => {
     const statuses = [];
     for (let n = 0; n < 7; n++) statuses.push(await wrong(await passwordOnly()));
     expect(statuses).toEqual([422, 422, 422, 422, 422, 429, 429]);
@@ -418,7 +418,7 @@ describe('the limits of wrong codes', () => {
     expect((await enter(own, app.code())).status).toBe(303);
   });
 
-  test('the limit for wrong two-factor codes from one network counts the codes of all users together', async () => {
+  test('the limit for wrong two-factor codes from one IP network counts the codes of all users together', async () => {
     const statuses = [];
     for (let n = 0; n < 2; n++) {
       for (let attempt = 0; attempt < 5; attempt++) {
@@ -567,7 +567,7 @@ describe('an account that requires two-factor sign-in of its owners and admins',
     expect((await owner.submit('/admin/profile', '/admin/sign-out')).location).toContain('signed_out');
   });
 
-  test('after an owner turns on the two-factor sign-in that the account requires, a link leads back to the page that the owner wanted', async () => {
+  test('after an owner turns on the two-factor sign-in that the account requires, a link leads back to the page that the owner requested first', async () => {
     await requireIt();
     const page = await owner.get((await owner.get('/admin/members')).location ?? '');
     const offer = `${secondFactorPage}/offer`;

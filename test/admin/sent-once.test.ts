@@ -24,7 +24,7 @@ interface Case {
 const count = async (table: string) => (await server.sql(`select from ${table}`)).length;
 
 const forms: Record<string, Case> = {
-  'a token': {
+  'an API token': {
     page: '/admin/tokens',
     fields: () => ({ name: 'Support bot', [`level_${world.boardId}`]: 'read' }),
     wrong: { name: '' },
@@ -38,7 +38,7 @@ const forms: Record<string, Case> = {
     done: 201,
     left: () => count('webhook_endpoints'),
   },
-  'a channel': {
+  'a chat channel': {
     page: '/admin/chat',
     fields: () => ({ kind: 'mattermost', board: world.boardSlug, url: 'http://127.0.0.1:9/hooks/k' }),
     wrong: { kind: 'smoke' },
@@ -87,7 +87,7 @@ test("if the form that rotates a webhook's secret is sent three times, the secre
 test('if the form for a new API token is sent without a form_id, the server creates no token and shows the form again', async () => {
   const before = await count('api_tokens');
   const { form_token = '' } = hiddenFields((await visitor.get('/admin/tokens')).html, '/admin/tokens');
-  const fields = (forms['a token'] as Case).fields();
+  const fields = (forms['an API token'] as Case).fields();
   const answer = await visitor.post('/admin/tokens', { ...fields, form_token });
   expect([answer.status, answer.html.includes('Send the form again from this page')]).toEqual([409, true]);
   expect(await count('api_tokens')).toBe(before);

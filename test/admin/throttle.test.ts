@@ -32,7 +32,7 @@ function inNetwork(visitor: Visitor, ip: string): Visitor {
 const trySignIn = (ip: string, email = owner.email, password = 'a wrong password') => from(ip).signIn(email, password);
 
 describe('password attempts', () => {
-  test('if twelve networks each send a password for one e-mail address at the same time, the server checks four passwords and refuses eight with 429', async () => {
+  test('if clients in twelve IP networks each send a password for one e-mail address at the same time, the server checks four passwords and answers 429 to the other eight requests', async () => {
     const verify = vi.spyOn(argon2, 'verify');
     const answers = await Promise.all(Array.from({ length: 12 }, (_, n) => trySignIn(`203.0.113.${n}`)));
     expect(answers.map(({ status }) => status).sort()).toEqual([...Array(4).fill(422), ...Array(8).fill(429)]);
@@ -75,7 +75,7 @@ describe('password attempts', () => {
     expect((await from('203.0.113.8').signIn(owner.email, owner.password)).status).toBe(303);
   });
 
-  test('all password attempts from one network share one rate limit, even with different e-mail addresses', async () => {
+  test('all password attempts from one IP network share one rate limit, even with different e-mail addresses', async () => {
     const answers = await Promise.all(
       Array.from({ length: 10 }, (_, n) => trySignIn('2001:db8::1', `user${n}@example.com`)),
     );
@@ -112,7 +112,7 @@ describe('password attempts', () => {
     expect(keys.join()).not.toContain('example');
   });
 
-  test('the server writes only one audit entry for three wrong passwords for one e-mail address from one network within a minute', async () => {
+  test('the server writes only one audit entry for three wrong passwords for one e-mail address from one IP network within a minute', async () => {
     const userId = await createUser(server);
     const { email } = await givePassword(server, userId);
     server.auditLines.length = 0;
@@ -131,7 +131,7 @@ describe('successful sign-ins', () => {
   });
   const countSuccesses = () => readAudit(server.auditLines).filter(({ event }) => event === 'sign_in.succeeded').length;
 
-  test('the successful sign-ins of one user from all networks share one rate limit, also in a browser with an earlier sign-in', async () => {
+  test('the successful sign-ins of one user from all IP networks share one rate limit, also in a browser with an earlier sign-in', async () => {
     const known = from('203.0.113.200');
     expect((await known.signIn(owner.email, owner.password)).status).toBe(303);
     const answers = await Promise.all(
@@ -153,7 +153,7 @@ describe('successful sign-ins', () => {
     expect((await trySignIn('203.0.113.99', owner.email, owner.password)).status).toBe(303);
   });
 
-  test('failed sign-ins by strangers do not count against the limit of successful sign-ins', async () => {
+  test("failed sign-ins by strangers do not count against the limit of a user's successful sign-ins", async () => {
     const known = from('203.0.113.200');
     expect((await known.signIn(owner.email, owner.password)).status).toBe(303);
     await Promise.all(Array.from({ length: 20 }, (_, n) => trySignIn(`198.51.100.${n}`)));

@@ -119,9 +119,9 @@ describe('an API token', () => {
     ['a name that is too long', { name: 'x'.repeat(101) }, 'at most 100'],
     ['no board', { level: '' }, 'at least one board'],
     ['an unknown grant', { level: 'admin' }, 'Choose a grant'],
-    ['a past day', { expires_on: '2020-01-01' }, 'expired already'],
-    ['an invalid day', { expires_on: 'soon' }, 'year-month-day'],
-    ['a day with extra characters', { expires_on: '2030-02-31x' }, 'year-month-day'],
+    ['a past expiry date', { expires_on: '2020-01-01' }, 'expired already'],
+    ['an invalid expiry date', { expires_on: 'soon' }, 'year-month-day'],
+    ['an expiry date with extra characters', { expires_on: '2030-02-31x' }, 'year-month-day'],
   ])(
     'an API token with %s is refused, and the form still shows the entered name and grant if they are valid',
     async (_what, given: Record<string, string>, why) => {
@@ -270,7 +270,7 @@ describe('the list of tokens', () => {
 
 describe('the pages of tokens', () => {
   test.each(['moderator', 'member'] as const)(
-    'a %s cannot open the admin pages of API tokens or send the forms on these pages',
+    'a person with the role %s cannot open the admin pages of API tokens or send the forms on these pages',
     async role => {
       const { id } = await issueToken(server, world, 'read');
       const other = await signedIn(server, await createMember(server, world.accountId, role));

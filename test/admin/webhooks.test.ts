@@ -280,7 +280,7 @@ describe('the pages of webhooks', () => {
     );
 
   test.each(['moderator', 'member'] as const)(
-    'a %s cannot open the admin pages of webhooks or send the forms on these pages',
+    'a person with the role %s cannot open the admin pages of webhooks or send the forms on these pages',
     async role => {
       const { id, deliveryId } = await withDelivery(world);
       const before = await everything(world);
