@@ -86,7 +86,7 @@ describe.runIf(programs)('the commands backup, restore and upgrade', () => {
     await once(child, 'close');
   }
 
-  test('a restored database has the same rows and tallies as the original, APP_KEY decrypts its secrets, and only the owner of the backup can open it', async () => {
+  test('a restored database has the same rows and tallies as the original, APP_KEY decrypts its secrets, and only the owner of the backup directory can open the directory', async () => {
     expect((await stat(backup)).mode & 0o777).toBe(0o700);
     const manifest = JSON.parse(await readFile(join(backup, 'manifest.json'), 'utf8'));
     expect(manifest).toMatchObject({ secrets: { total: 1, decrypted: 1 }, tables: { 'public.votes': 1 } });
@@ -132,7 +132,7 @@ describe.runIf(programs)('the commands backup, restore and upgrade', () => {
     await source.sql(`delete from users where name = 'Late'`);
   });
 
-  test('a killed backup does not create the named directory, and the next backup removes the incomplete one', async () => {
+  test('a killed backup does not create the requested directory, and the next backup removes the incomplete directory of the killed one', async () => {
     const { release } = await holdSequence();
     const target = join(directory, 'killed');
     await killAtLock(source.url, 'backup', target);
@@ -158,7 +158,7 @@ describe.runIf(programs)('the commands backup, restore and upgrade', () => {
     expect(await select(url, 'select up_count from ideas')).toEqual([{ up_count: 1 }]);
   });
 
-  test('the command restore exits with 1 if a row count is wrong, and a repeated restore only verifies the restored rows', async () => {
+  test("the command `restore --verify` exits with 1 if a table's row count differs from the backup's manifest, and a repeated restore only verifies the restored rows", async () => {
     const wrong = join(directory, 'wrong');
     expect(await on(source.url).run('backup', wrong)).toMatchObject({ exitCode: 0 });
     const file = join(wrong, 'manifest.json');
@@ -183,7 +183,7 @@ describe.runIf(programs)('the commands backup, restore and upgrade', () => {
     expect(await on(url).json('restore', wrong, '--verify')).toMatchObject({ ok: true, is_continued: true });
   });
 
-  test('the commands backup and restore name a damaged backup, a wrong APP_KEY or a missing program, and leave the database unchanged', async () => {
+  test('if the backup is damaged, APP_KEY is wrong or a program is missing, the errors of backup and restore name this cause, and the database stays unchanged', async () => {
     const url = await createDatabase('untouched');
     const otherKey = { APP_KEY: Buffer.alloc(32, 'x').toString('base64') };
     expect(await on(url, otherKey).refusal('restore', backup, '--verify')).toMatch(
@@ -203,7 +203,7 @@ describe.runIf(programs)('the commands backup, restore and upgrade', () => {
     expect(await readdir(directory)).not.toContain('unmade');
   });
 
-  test('a rehearsal reports the locks of each migration, drops its copy, and does not change the running database', async () => {
+  test('the rehearsal of an upgrade reports the locks of each migration, drops its copy of the database, and does not change the running database', async () => {
     const extension = await writeExtension({
       '0001_add_a_column.sql': 'alter table ideas add column rehearsed text; create table rehearsed (id bigint);',
       '0002_index_votes.sql': '-- no transaction\ncreate index votes_value_idx on votes (value); select pg_sleep(0.5);',
@@ -232,14 +232,14 @@ describe.runIf(programs)('the commands backup, restore and upgrade', () => {
     expect(await describeServer()).toEqual(before);
   });
 
-  test('a rehearsal names the migration that fails, and drops its copy', async () => {
+  test('if a migration fails in the rehearsal of an upgrade, the error names the migration, and the rehearsal drops its copy of the database', async () => {
     const extension = await writeExtension({ '0001_fail.sql': 'alter table ideas add column title text;' });
     const before = await describeServer();
     expect(await on(source.url, { EXTENSIONS: extension }).refusal('upgrade', '--rehearse')).toContain('0001_fail.sql');
     expect(await describeServer()).toEqual(before);
   });
 
-  test('a killed rehearsal does not change the running database, and the next rehearsal drops the copy of the killed one', async () => {
+  test('a killed rehearsal of an upgrade does not change the running database, and the next rehearsal drops the database copy of the killed one', async () => {
     const before = await describeServer();
     const { release } = await holdSequence();
     await killAtLock(source.url, 'upgrade', '--rehearse');
@@ -252,7 +252,7 @@ describe.runIf(programs)('the commands backup, restore and upgrade', () => {
     expect(await describeServer()).toEqual(before);
   });
 
-  test('a rehearsal without the right to create a database names the command that grants the right', async () => {
+  test('if the database role may not create databases, the error of an upgrade rehearsal names the command that grants this right', async () => {
     await source.sql(`create role modest login password 'modest'`);
     await source.sql('grant all on all tables in schema public, graphile_worker to modest');
     await source.sql('grant usage on schema graphile_worker to modest');

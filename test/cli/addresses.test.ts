@@ -71,7 +71,7 @@ test.concurrent('the command `user update` finds a user by another spelling of t
   expect(await db.sql('select name from users order by id')).toEqual([{ name: 'Ada' }, { name: 'Deleted user' }]);
 });
 
-test('the commands `user password-link` and `member invite` print links to the running server, even if the command itself gets another PORT', async () => {
+test('the links that `user password-link` and `member invite` print lead to the running server, even if these commands run with another PORT', async () => {
   const db = await openDatabase();
   const start = async (settings: Record<string, string> = {}): Promise<ServerProcess> => {
     const server = await startProcess('start', { DATABASE_URL: db.url, ...key, SHUTDOWN_DELAY_MS: '0', ...settings });

@@ -205,7 +205,7 @@ test('the command `doctor` warns about deletions that are overdue', async () => 
   expect(await said()).toContain('The grace period of 0 account(s) and 1 user(s) is over; 1 of them are partly erased');
 });
 
-test('the command `cleanup --audit-log` repeats logged erasures and cancellations in a restored database, but ignores users from after the backup', async () => {
+test('the command `cleanup --audit-log` repeats logged erasures and cancellations in a restored database, but ignores users who were created after the backup', async () => {
   const [erased, cancelled, newer] = [
     await createMember(db, world.accountId, 'member'),
     await createMember(db, world.accountId, 'member'),

@@ -18,7 +18,7 @@ const foreignKeys = () =>
     `select conname as name from pg_constraint where contype = 'f' and connamespace = 'public'::regnamespace order by 1`,
   );
 
-test('the command distribute --dry-run places reference tables first, then colocates the distributed tables by account', async () => {
+test('the command `distribute --dry-run` lists the reference tables of Citus first, and then the distributed tables, which Citus colocates by account', async () => {
   const { applied, steps } = await cli.json<Plan>('distribute', '--dry-run');
   expect(applied).toBe(false);
   const calls = steps.map(({ statement }) => statement).filter(text => text.startsWith('select create_'));
@@ -38,7 +38,7 @@ test('the command distribute --dry-run places reference tables first, then coloc
   ]);
 });
 
-test('the statements of distribute for foreign keys run on PostgreSQL, and keep every foreign key that Citus supports', async () => {
+test('the statements with which the command `distribute` changes foreign keys run on PostgreSQL, and keep every foreign key that Citus supports', async () => {
   const before = (await foreignKeys()).map(({ name }) => name);
   const { steps, lost_foreign_keys: lost } = await cli.json<Plan>('distribute', '--dry-run');
   expect(lost).toEqual([
@@ -54,7 +54,7 @@ test('the statements of distribute for foreign keys run on PostgreSQL, and keep 
   expect(before.filter(name => !after.includes(name))).toEqual(lost.map(key => key.split(' ')[0]));
 });
 
-test('without Citus, distribute changes nothing and says that the extension is missing', async () => {
+test('without the PostgreSQL extension Citus, the command `distribute` changes nothing and says that the extension is missing', async () => {
   const before = await foreignKeys();
   expect(await cli.refusal('distribute')).toContain('does not have the extension citus');
   expect(await foreignKeys()).toEqual(before);

@@ -42,7 +42,7 @@ test('the command `init` makes compose.yaml, and a private .env with all variabl
   expect(findWeakSecrets(config)).toEqual([]);
 });
 
-test('the command `init` adapts only the image, the ports and the site of the proxy in compose.yaml', async () => {
+test("the compose.yaml that the command `init` creates differs from the repository's compose.yaml only in the image, the ports and the site address of the proxy", async () => {
   const parent = await makeDirectory();
   const origin = 'https://ideas.example.com';
   await runCli({}, 'init', join(parent, 'public'), '--base-url', origin, '--image', 'registry.test/ideas:7');

@@ -220,7 +220,7 @@ test.concurrent('the command `account update` can require two-factor sign-in of 
   expect(await update('no')).toMatchObject({ requires_second_factor: false });
 });
 
-test.concurrent('the command `account update` can require that members sign in with a provider, and can end this requirement if the provider fails', async ({
+test.concurrent("the command `account update` can require that members use the account's sign-in provider, and can end this requirement", async ({
   world,
   cli,
 }) => {

@@ -9,7 +9,7 @@ function openStream(isTTY: boolean) {
 
 const counts = { imported: { idea: 1_500 }, skipped: { vote: 20 }, refused: 3 };
 
-test('on a terminal, an import shows a bar, writes messages above the bar, and removes the bar at the end', () => {
+test('on a terminal, an import shows a progress bar, writes messages above the bar, and removes the bar at the end', () => {
   const { stream, written } = openStream(true);
   const progress = showProgress(stream, 200, { bytes: 50 });
   progress.update(counts);
@@ -21,7 +21,7 @@ test('on a terminal, an import shows a bar, writes messages above the bar, and r
   expect(written()).toBe(`\r${' '.repeat(bar.length)}\r`);
 });
 
-test('without a terminal, an import shows no bar, and writes only its messages in the first ten seconds', () => {
+test('without a terminal, an import shows no progress bar, and in the first ten seconds writes only messages, for example about invalid records', () => {
   const { stream, written } = openStream(false);
   const progress = showProgress(stream, undefined, { bytes: 50 });
   progress.update(counts);

@@ -36,7 +36,7 @@ test('the command `doctor` warns if no Idea-Board server answers at BASE_URL', a
   ]);
 });
 
-test('the command `doctor` warns about TRUST_PROXY if the setting is unset behind a proxy, true or invalid', async () => {
+test('the command `doctor` reports a TRUST_PROXY that is unset behind a proxy, is true, or is invalid', async () => {
   const proxy = /TRUST_PROXY/;
   const behindProxy = { NODE_ENV: 'production', BASE_URL: 'https://localhost:1' };
   expect(await diagnose({ ...behindProxy, TRUST_PROXY: '127.0.0.1, loopback' }, proxy)).toEqual([]);
