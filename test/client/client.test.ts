@@ -176,7 +176,7 @@ describe('withOptions', () => {
     expect(() => one.withOptions({ token: '' })).toThrow(TypeError);
   });
 
-  test("a client from withOptions() shares the retry budget of the first client and, by default, the first client's cache", async () => {
+  test('a client from withOptions() shares the retry budget of the client that created it and, by default, also the cache of this client', async () => {
     const gateway = await startGatewayForTest(server.baseUrl);
     const one = new IdeaBoard({ baseUrl: gateway.url, token, cache: true, maxRetries: 10, maxRetryDelayMs: 0 });
     const two = one.withOptions({ timeoutMs: 1000 });
@@ -251,7 +251,7 @@ describe('headers and options of fetch', () => {
     ]);
   });
 
-  test('the client does not set the header User-Agent in a browser, because a server may refuse this header', async () => {
+  test("the client does not set the header User-Agent in a browser, because a server's CORS rules may not allow this header", async () => {
     onTestFinished(() => void vi.unstubAllGlobals());
     const gateway = await startGatewayForTest(server.baseUrl);
     vi.stubGlobal('navigator', { userAgent: 'Mozilla/5.0 (X11; Linux x86_64) Gecko/20100101 Firefox/150.0' });

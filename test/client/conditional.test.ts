@@ -102,7 +102,7 @@ describe('the option cache', () => {
     expect(await one?.ideas.get(ideaId).withResponse()).toMatchObject({ status: 304, data: { my_vote: 'up' } });
   });
 
-  test('a custom cache stores responses as JSON under keys without the secret part of the token', async () => {
+  test('a custom cache of the client stores responses as JSON under keys without the secret part of the token', async () => {
     const store = new Map<string, string>();
     const cache = {
       get: async (key: string) => JSON.parse(store.get(key) ?? 'null') as CachedResponse | null,

@@ -99,7 +99,7 @@ describe('errors of the API', () => {
     expect(long.message).toBe(`getBoard failed with 422 validation_failed: Two lines. ${fields}and 2 more.`);
   });
 
-  test('the rate limit error of the client contains the rate limit and the time until a retry is allowed', async () => {
+  test("the client's error for an exceeded rate limit contains the rate limit and the time until a retry is allowed", async () => {
     const limited = await startServerForTest({ clock: testClock(), environment: { RATE_LIMIT_READ: '1' } });
     const one = await issueToken(limited, await createWorld(limited), 'read');
     const impatient = new IdeaBoard({ baseUrl: limited.baseUrl, token: one.token, maxRetries: 0 });

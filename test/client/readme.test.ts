@@ -156,7 +156,7 @@ const printedInTypeScript = [/^body\.title: Must not be empty$/, /^Requested: sc
 
 describe('the code of the README', () => {
   test.concurrent.each(findRuntimes().filter(({ name }) => name.startsWith('Node')))(
-    'the JavaScript examples in the README of the client print the expected output on $name',
+    'the JavaScript examples in the README of the client print the expected output with the runtime $name',
     async ({ command, args }) => {
       const printed = await runTour(command, [...args, 'tour.js']);
       for (const line of printedInBoth) expect(printed).toContainEqual(expect.stringMatching(line));

@@ -113,7 +113,7 @@ const outcome = {
 
 describe('the packed client', () => {
   test.concurrent.each(findRuntimes())(
-    'the calls of the test scenario give the expected results with the packed client package on $name',
+    'the packed client package gives the expected results for all calls of a test scenario in the JavaScript runtime $name',
     async ({ command, args }) => {
       const { world, end } = await arrange();
       const { stdout } = await run(command, [...args, 'main.js', JSON.stringify(world)], { cwd: project.directory });
@@ -123,7 +123,7 @@ describe('the packed client', () => {
   );
 
   test.concurrent.each(findRuntimes().filter(({ name }) => name.startsWith('Node')))(
-    'CommonJS code can load the packed client package with require() on $name',
+    'CommonJS code can load the packed client package with require() in the JavaScript runtime $name',
     async ({ command }) => {
       const code = `const { IdeaBoard, isIdeaBoardError } = require('@idea-board/client');
         new IdeaBoard({ baseUrl: 'http://127.0.0.1:1', token: 'ib_1_x', maxRetries: 0 }).board

@@ -223,7 +223,7 @@ describe('the answers of the test server', () => {
     expect(ofReal?.map(({ status }) => status)).toEqual(expect.arrayContaining([200, 201, 400, 401, 403, 404, 405]));
   });
 
-  test('if a read sends the ETag of an earlier answer, the test server answers 304 until the answer changes', async () => {
+  test('if a read sends the ETag of an earlier response, the test server answers 304 until the requested data changes', async () => {
     for (const target of targets) {
       const read = (etag = '') =>
         fetch(`${target.baseUrl}/api/v1/board`, {
@@ -352,7 +352,7 @@ describe('failures that a test plans', () => {
     expect((await client.ideas.list()).data).toHaveLength(1);
   });
 
-  test('after a planned failure of the test server, the client repeats the write, and the server creates only one idea', async () => {
+  test('after a planned failure of the test server, the client repeats a request for a new idea, and the server creates only one idea', async () => {
     const server = await startForTest();
     const client = clientOf(server, { maxRetries: 2 });
     server.fail('createIdea', 'service_unavailable');
@@ -455,7 +455,7 @@ describe('the webhooks of the test server', () => {
     return receiver;
   }
 
-  test('for each change of the board, the test server sends a signed event that matches the contract, in the order of the changes', async () => {
+  test('for each change of the board, the test server sends a signed webhook event that matches the contract, in the order of the changes', async () => {
     const server = await startForTest();
     const receiver = await startReceiver();
     receiver.secret = server.sendWebhooksTo(receiver.url);

@@ -16,7 +16,7 @@ beforeAll(async () => {
 
 // The tests run concurrently, because each test mostly waits for the processes that it has started.
 test.concurrent.each([openapiFetch, heyApi, orval])(
-  'the client that $name generates from the OpenAPI document compiles in strict TypeScript, and its calls to the server succeed',
+  'the client that the tool $name generates from the OpenAPI document compiles in strict TypeScript, and its calls to the server succeed',
   async consumer => {
     const world = await createWorld(server);
     const [{ token: write }, { token: read }] = await Promise.all([

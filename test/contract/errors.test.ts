@@ -65,9 +65,12 @@ const decided = {
 } as const;
 
 describe('the error catalogue', () => {
-  test.each(Object.entries(specified))('the error %s has the HTTP status %d of the specification', (key, status) => {
-    expect(errors[key as ErrorKey].status).toBe(status);
-  });
+  test.each(Object.entries(specified))(
+    'the error key %s has the HTTP status %d of the specification',
+    (key, status) => {
+      expect(errors[key as ErrorKey].status).toBe(status);
+    },
+  );
 
   test('the error catalogue has exactly the expected error keys, each with the expected HTTP status', () => {
     const catalogue = Object.fromEntries(Object.entries(errors).map(([key, { status }]) => [key, status]));
@@ -120,7 +123,7 @@ describe.each(Object.entries(contract))('the operation %s', (_operationId, route
   const { responses } = route as { responses: Record<number, unknown> };
   const keys = Object.values(responses).flatMap(keysIn);
 
-  test('an operation of the contract declares every error that its kind of authentication, its method and its path imply', () => {
+  test('an operation of the contract declares every error that can occur with its kind of authentication, its HTTP method and its path', () => {
     const expected: string[] = [];
     if (metadata.auth === 'none') expected.push(...(metadata.isLimitedPerIp ? ['rate_limited'] : []));
     if (metadata.auth !== 'none') {

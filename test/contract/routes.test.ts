@@ -128,7 +128,7 @@ describe('documented routes over HTTP', () => {
       .replace(':deliveryId', '1');
 
   test.each(documented)(
-    '$method $path requires a token if and only if the OpenAPI document says so',
+    'the operation $method $path requires a token if and only if the OpenAPI document says so',
     async operation => {
       const answer = await request(server, `${operation.method} ${pathOf(operation)}`);
       // The readiness probe answers 503 if a check fails.
@@ -138,7 +138,7 @@ describe('documented routes over HTTP', () => {
   );
 
   test.each(documented.filter(({ isOpen }) => !isOpen))(
-    '$method $path recognizes all query parameters that the OpenAPI document lists, and rejects any other query parameter',
+    'the operation $method $path recognizes all query parameters that the OpenAPI document lists, and rejects any other query parameter',
     async operation => {
       const names = operation.parameters.filter(one => one.in === 'query').map(({ name }) => name);
       // Each query parameter gets an invalid value, so that the server rejects the request and changes nothing.
