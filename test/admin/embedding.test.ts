@@ -119,7 +119,7 @@ describe('the embedding secrets of an account', () => {
     );
   });
 
-  test('the sample code for a new embedding secret creates a token, and a person can sign in with this token through the sample form', async () => {
+  test('the sample code for a new embedding secret creates an embedding token, and a person can sign in with this token through the sample form', async () => {
     await saveOrigins(hostOrigin);
     const { html } = await createSecret();
     const [secret = '', code = '', page = ''] = [...html.matchAll(/<pre[^>]*>(.*?)<\/pre>/gs)].map(([, one = '']) =>

@@ -30,7 +30,7 @@ test('if the combined call of coalesceCallsByAccount() for one account fails, th
   ]);
 });
 
-test('coalesced calls that arrive while a batch runs wait until the batch ends, and then run in batches of at most `maxBatchSize` calls', async () => {
+test('calls of a coalesced function that arrive while a batch of calls runs wait for the end of the batch, and then run in batches of at most `maxBatchSize` calls', async () => {
   const runs: number[][] = [];
   const started = Promise.withResolvers<void>();
   const end = Promise.withResolvers<void>();
@@ -51,7 +51,7 @@ test('coalesced calls that arrive while a batch runs wait until the batch ends, 
   expect(runs).toEqual([[1], [2, 3], [4]]);
 });
 
-test('if two batches of coalesced calls may run in parallel, the first call runs immediately, and the next calls form the second batch', async () => {
+test('if two batches of coalesced calls may run in parallel, the first call runs immediately, and the calls that arrive meanwhile form the second batch', async () => {
   const runs: number[][] = [];
   const call = coalesceCalls(
     async (items: number[]) => {

@@ -82,28 +82,28 @@ interface Promised {
 const promises: Promised[] = [
   {
     constraint: 'ideas_up_count_check',
-    promise: 'the count of votes up is never negative',
+    promise: 'the number of up votes on an idea is never negative',
     statement: 'update ideas set up_count = $1 where id = :idea',
     refused: [-1],
     accepted: [0, 1],
   },
   {
     constraint: 'ideas_down_count_check',
-    promise: 'the count of votes down is never negative',
+    promise: 'the number of down votes on an idea is never negative',
     statement: 'update ideas set down_count = $1 where id = :idea',
     refused: [-1],
     accepted: [0, 1],
   },
   {
     constraint: 'ideas_comment_count_check',
-    promise: 'the count of comments is never negative',
+    promise: 'the number of comments on an idea is never negative',
     statement: 'update ideas set comment_count = $1 where id = :idea',
     refused: [-1],
     accepted: [0, 1],
   },
   {
     constraint: 'ideas_status_of_board_fkey',
-    promise: 'the status of an idea is one of its own board',
+    promise: "the status of an idea belongs to the idea's board",
     statement: `update ideas set status_id = (select id from statuses where board_id = $1::bigint and key = 'done')
       where id = :idea`,
     refused: [':other_board', ':stranger_board'],
@@ -125,14 +125,14 @@ const promises: Promised[] = [
   },
   {
     constraint: 'ideas_title_check',
-    promise: 'a title has 1 to 200 characters, however many bytes they take',
+    promise: 'the title of an idea has 1 to 200 characters, regardless of the number of bytes',
     statement: 'update ideas set title = $1 where id = :idea',
     refused: ['', long(201)],
     accepted: ['a', long(200)],
   },
   {
     constraint: 'ideas_body_check',
-    promise: 'a body has 1 to 10,000 characters',
+    promise: 'the body of an idea has 1 to 10,000 characters',
     statement: 'update ideas set body = $1 where id = :idea',
     refused: ['', long(10_001)],
     accepted: ['a', long(10_000)],
@@ -153,7 +153,7 @@ const promises: Promised[] = [
   },
   {
     constraint: 'vote_networks_network_check',
-    promise: 'the hash of the network of a vote has 16 bytes',
+    promise: 'the stored hash of the IP network of a vote has 16 bytes',
     statement: `with cast_vote as (
         insert into votes (account_id, idea_id, voter_id, value) values (:account, :idea, :voter, 1) returning *
       )
@@ -171,7 +171,7 @@ const promises: Promised[] = [
   },
   {
     constraint: 'statuses_board_id_key_key',
-    promise: 'a status key is unique on a board',
+    promise: 'the key of a status is unique on its board',
     statement: `insert into statuses (account_id, board_id, key, category, label, position)
       values (:account, :board, $1, 'planned', 'Planned', 9)`,
     refused: ['planned'],
@@ -200,28 +200,28 @@ const promises: Promised[] = [
   },
   {
     constraint: 'boards_submissions_check',
-    promise: 'a submission window opens before it closes',
+    promise: 'the submission window of a board opens before it closes',
     statement: `update boards set submissions_open_at = $1::timestamptz, submissions_close_at = '2026-01-02' where id = :board`,
     refused: ['2026-01-02', '2026-01-03'],
     accepted: ['2026-01-01', null],
   },
   {
     constraint: 'boards_voting_check',
-    promise: 'a voting window opens before it closes',
+    promise: 'the voting window of a board opens before it closes',
     statement: `update boards set voting_close_at = $1::timestamptz, voting_open_at = '2026-01-02' where id = :board`,
     refused: ['2026-01-02', '2026-01-01'],
     accepted: ['2026-01-03', null],
   },
   {
     constraint: 'boards_account_id_slug_key',
-    promise: 'a slug names one board of an account',
+    promise: 'no two boards of an account have the same slug',
     statement: 'update boards set slug = $1 where id = :board',
     refused: ['other-board'],
     accepted: ['another-board', ':stranger_board_slug'],
   },
   {
     constraint: 'boards_public_slug_key',
-    promise: 'a slug names one public board of all accounts',
+    promise: 'no two public boards have the same slug, even in different accounts',
     statement: `with others as (update boards set is_public = true where id = :stranger_board)
       update boards set is_public = true, slug = $1 where id = :board`,
     refused: [':stranger_board_slug'],
@@ -229,14 +229,14 @@ const promises: Promised[] = [
   },
   {
     constraint: 'boards_slug_check',
-    promise: 'the slug of a board is lower-case letters, digits and inner hyphens',
+    promise: 'the slug of a board consists of lower-case letters, digits, and hyphens between them',
     statement: 'update boards set slug = $1 where id = :board',
     refused: ['', 'A', 'a-', '-a', 'a b', 'ä', 'a'.repeat(64)],
     accepted: ['a', '1-b', 'a'.repeat(63)],
   },
   {
     constraint: 'boards_language_check',
-    promise: 'the language of a board is a language that the search knows',
+    promise: 'the language of a board is a language that the search supports',
     statement: 'update boards set language = $1 where id = :board',
     refused: ['', 'de', 'German', 'klingon'],
     accepted: boardLanguages,
@@ -250,7 +250,7 @@ const promises: Promised[] = [
   },
   {
     constraint: 'tags_board_id_name_key',
-    promise: 'a tag is unique on a board, ignoring case',
+    promise: 'the name of a tag is unique on its board, ignoring case',
     statement: `insert into tags (account_id, board_id, name, color) values (:account, :board, $1, '#000000')`,
     refused: ['Billing', 'bILLING'],
     accepted: ['Billings'],
@@ -264,14 +264,14 @@ const promises: Promised[] = [
   },
   {
     constraint: 'tags_color_check',
-    promise: 'a color is six hexadecimal digits in lower case',
+    promise: 'the color of a tag has six hexadecimal digits in lower case',
     statement: `insert into tags (account_id, board_id, name, color) values (:account, :board, 'A tag', $1)`,
     refused: ['#FFFFFF', '#fff', 'red', '#0000000'],
     accepted: ['#0f766e'],
   },
   {
     constraint: 'users_placeholder_key',
-    promise: 'there is one placeholder for erased users',
+    promise: 'no two users are placeholders for erased users',
     statement: `insert into users (name, is_placeholder, email)
       values ('Deleted user', $1::boolean, case when $1 then null else 'new@example.com' end)`,
     refused: [true],
@@ -279,21 +279,21 @@ const promises: Promised[] = [
   },
   {
     constraint: 'users_email_check',
-    promise: 'every user but the placeholder has an address',
+    promise: 'every user except the placeholder for erased users has an e-mail address',
     statement: `insert into users (name, email) values ('Ada', $1)`,
     refused: [null],
     accepted: ['new@example.com'],
   },
   {
     constraint: 'users_email_key',
-    promise: 'an address belongs to one user, ignoring case',
+    promise: 'no two users have the same e-mail address, ignoring case',
     statement: `insert into users (name, email) values ('Ada', $1)`,
     refused: ['ada@EXAMPLE.com'],
     accepted: ['ada@example.org'],
   },
   {
     constraint: 'users_canonical_email_key',
-    promise: 'an address belongs to one user, in every spelling',
+    promise: 'no two users have the same canonical e-mail address',
     statement: `insert into users (name, email) values ('Ada', $1)`,
     refused: ['ada@example.com.'],
     accepted: ['ada@example.org.'],
@@ -307,14 +307,14 @@ const promises: Promised[] = [
   },
   {
     constraint: 'accounts_slug_key',
-    promise: 'a slug names one account',
+    promise: 'no two accounts have the same slug',
     statement: 'update accounts set slug = $1 where id = :account',
     refused: ['tidewater'],
     accepted: ['tidewaters'],
   },
   {
     constraint: 'accounts_slug_check',
-    promise: 'the slug of an account is lower-case letters, digits and inner hyphens',
+    promise: 'the slug of an account consists of lower-case letters, digits, and hyphens between them',
     statement: 'update accounts set slug = $1 where id = :account',
     refused: ['', 'A', 'a-', '-a', 'a'.repeat(64)],
     accepted: ['a', 'a'.repeat(63)],
@@ -328,21 +328,21 @@ const promises: Promised[] = [
   },
   {
     constraint: 'memberships_role_check',
-    promise: 'a member is owner, admin, moderator or member',
+    promise: 'the role of a membership is owner, admin, moderator or member',
     statement: 'update memberships set role = $1 where user_id = :member',
     refused: ['operator', ''],
     accepted: ['owner', 'admin', 'moderator', 'member'],
   },
   {
     constraint: 'voters_account_id_user_id_key',
-    promise: 'a user is one voter in an account',
+    promise: 'a user is at most one voter in an account',
     statement: 'insert into voters (account_id, user_id) values ($1::bigint, :member)',
     refused: [':account'],
     accepted: [':stranger_account'],
   },
   {
     constraint: 'api_tokens_voter_id_key',
-    promise: 'two tokens are two voters',
+    promise: 'no two tokens share one voter',
     statement: `insert into api_tokens (account_id, issuer_id, voter_id, name, secret_hash)
       values (:account, :owner, $1::bigint, 'A token', sha256('a'))`,
     refused: [':token_voter'],
@@ -371,7 +371,7 @@ const promises: Promised[] = [
   },
   {
     constraint: 'api_tokens_secret_hash_check',
-    promise: 'the hash of a secret has the length of a SHA-256',
+    promise: "the hash of a token's secret has the length of a SHA-256",
     statement: 'update api_tokens set secret_hash = $1 where id = :token',
     refused: [Buffer.alloc(31), Buffer.from('ib_1_plaintext')],
     accepted: [Buffer.alloc(32)],
@@ -385,14 +385,14 @@ const promises: Promised[] = [
   },
   {
     constraint: 'api_tokens_read_limit_check',
-    promise: 'the own read limit of a token is at least 1',
+    promise: 'a read limit that is set for one token is at least 1',
     statement: 'update api_tokens set read_limit = $1 where id = :token',
     refused: [0, -1],
     accepted: [1, null],
   },
   {
     constraint: 'api_tokens_write_limit_check',
-    promise: 'the own write limit of a token is at least 1',
+    promise: 'a write limit that is set for one token is at least 1',
     statement: 'update api_tokens set write_limit = $1 where id = :token',
     refused: [0, -1],
     accepted: [1, null],
@@ -406,7 +406,7 @@ const promises: Promised[] = [
   },
   {
     constraint: 'api_tokens_last_used_client_check',
-    promise: 'the name and the version of an SDK have at most 50 characters',
+    promise: "the SDK name and version in a token's last use have at most 50 characters",
     statement: 'update api_tokens set last_used_client = $1 where id = :token',
     refused: [long(51)],
     accepted: [long(50), null],
@@ -420,14 +420,14 @@ const promises: Promised[] = [
   },
   {
     constraint: 'chat_channels_kind_check',
-    promise: 'a channel belongs to a supported chat',
+    promise: 'a chat channel belongs to a supported chat product',
     statement: `insert into chat_channels (account_id, board_id, kind, url) values (:account, :board, $1, '')`,
     refused: ['irc', ''],
     accepted: ['slack', 'discord', 'mattermost', 'teams'],
   },
   {
     constraint: 'chat_channels_disabled_check',
-    promise: 'a disabled channel has a reason',
+    promise: 'a disabled chat channel has a stored reason',
     statement: `insert into chat_channels (account_id, board_id, kind, url, disabled_at, disabled_reason)
       values (:account, :board, 'slack', '', now(), $1)`,
     refused: [null],
@@ -435,7 +435,7 @@ const promises: Promised[] = [
   },
   {
     constraint: 'webhook_endpoints_disabled_check',
-    promise: 'a disabled endpoint has a reason',
+    promise: 'a disabled webhook endpoint has a stored reason',
     statement: `insert into webhook_endpoints (account_id, url, secret, disabled_at, disabled_reason)
       values (:account, 'https://example.com', '', now(), $1)`,
     refused: [null],
@@ -443,7 +443,7 @@ const promises: Promised[] = [
   },
   {
     constraint: 'webhook_endpoints_previous_check',
-    promise: 'a previous secret has an expiry',
+    promise: 'the previous secret of a webhook endpoint has an expiry',
     statement: `insert into webhook_endpoints (account_id, url, secret, previous_secret, previous_secret_expires_at)
       values (:account, 'https://example.com', '', '', $1)`,
     refused: [null],
@@ -451,14 +451,14 @@ const promises: Promised[] = [
   },
   {
     constraint: 'webhook_endpoints_url_check',
-    promise: 'an endpoint has a URL of at most 2,000 characters',
+    promise: 'the URL of a webhook endpoint has 1 to 2,000 characters',
     statement: `insert into webhook_endpoints (account_id, url, secret) values (:account, $1, '')`,
     refused: ['', 'x'.repeat(2001)],
     accepted: ['x', 'x'.repeat(2000)],
   },
   {
     constraint: 'webhook_deliveries_state_check',
-    promise: 'a delivery is pending, delivered or dead',
+    promise: 'a webhook delivery is pending, delivered or dead',
     statement: `insert into webhook_deliveries (account_id, endpoint_id, event_id, lane, state)
       values (:account, :endpoint, ':event', 1, $1)`,
     refused: ['lost', ''],
@@ -466,7 +466,7 @@ const promises: Promised[] = [
   },
   {
     constraint: 'webhook_attempts_outcome_check',
-    promise: 'an attempt has an answer or an error',
+    promise: 'a webhook delivery attempt has either an HTTP status or an error',
     statement: `insert into webhook_attempts (account_id, delivery_id, attempted_at, duration_ms, status, error)
       values (:account, :delivery, now(), 1, $1, case when $1 = 0 then 'both' end)`,
     refused: [null, 0],
@@ -495,7 +495,7 @@ const promises: Promised[] = [
   },
   {
     constraint: 'sessions_expires_at_check',
-    promise: 'a session ends after it began',
+    promise: 'a session expires after its creation',
     statement: `insert into sessions (token_hash, user_id, created_at, expires_at)
       values (sha256('a'), :member, '2026-01-02', $1)`,
     refused: ['2026-01-02', '2026-01-01'],
@@ -534,7 +534,7 @@ const promises: Promised[] = [
   },
   {
     constraint: 'sign_in_challenges_token_hash_check',
-    promise: 'the hash of a sign-in that waits for a code has 32 bytes',
+    promise: 'the token hash of a sign-in that waits for a two-factor code has 32 bytes',
     statement: `insert into sign_in_challenges (token_hash, user_id, expires_at)
       values (decode(repeat('00', $1), 'hex'), :member, now() + interval '1 hour')`,
     refused: [31, 33],
@@ -542,7 +542,7 @@ const promises: Promised[] = [
   },
   {
     constraint: 'sign_in_challenges_expires_at_check',
-    promise: 'a sign-in that waits for a code expires after its start',
+    promise: 'a sign-in that waits for a two-factor code expires after its start',
     statement: `insert into sign_in_challenges (token_hash, user_id, created_at, expires_at)
       values (sha256(''), :member, '2026-01-02', $1::timestamptz)`,
     refused: ['2026-01-02', '2026-01-01'],
@@ -550,7 +550,7 @@ const promises: Promised[] = [
   },
   {
     constraint: 'password_links_token_hash_check',
-    promise: 'the hash of a link token has the length of a SHA-256',
+    promise: "the hash of a password link's token has the length of a SHA-256",
     statement: `insert into password_links (token_hash, user_id, expires_at)
       values ($1, :member, now() + interval '1 hour')`,
     refused: [Buffer.alloc(31), Buffer.from('a token')],
@@ -558,7 +558,7 @@ const promises: Promised[] = [
   },
   {
     constraint: 'password_links_expires_at_check',
-    promise: 'a link ends after it was made',
+    promise: 'a password link expires after its creation',
     statement: `insert into password_links (token_hash, user_id, created_at, expires_at)
       values (sha256('a'), :member, '2026-01-02', $1)`,
     refused: ['2026-01-02', '2026-01-01'],
@@ -566,7 +566,7 @@ const promises: Promised[] = [
   },
   {
     constraint: 'sign_in_links_token_hash_check',
-    promise: 'the hash of a sign-in link token has the length of a SHA-256',
+    promise: "the hash of a sign-in link's token has the length of a SHA-256",
     statement: `insert into sign_in_links (token_hash, user_id, email, canonical_email, next, expires_at)
       values ($1, :member, 'a@example.com', 'a@example.com', '/admin', now() + interval '1 hour')`,
     refused: [Buffer.alloc(31), Buffer.from('a token')],
@@ -574,7 +574,7 @@ const promises: Promised[] = [
   },
   {
     constraint: 'sign_in_links_account_id_check',
-    promise: 'a link either signs a user in or signs a new person up for an account',
+    promise: 'a sign-in link either signs a user in or signs a new person up for an account',
     statement: `insert into sign_in_links (token_hash, user_id, account_id, email, canonical_email, next, expires_at)
       values (sha256('a'), :member, $1, 'a@example.com', 'a@example.com', '/admin', now() + interval '1 hour')`,
     refused: [':account'],
@@ -582,7 +582,7 @@ const promises: Promised[] = [
   },
   {
     constraint: 'sign_in_links_expires_at_check',
-    promise: 'a sign-in link ends after it was made',
+    promise: 'a sign-in link expires after its creation',
     statement: `insert into sign_in_links (token_hash, user_id, email, canonical_email, next, created_at, expires_at)
       values (sha256('a'), :member, 'a@example.com', 'a@example.com', '/admin', '2026-01-02', $1)`,
     refused: ['2026-01-02', '2026-01-01'],
@@ -598,7 +598,7 @@ const promises: Promised[] = [
   },
   {
     constraint: 'identity_providers_key_key',
-    promise: 'two identity providers have different keys',
+    promise: 'no two identity providers have the same key',
     statement: `insert into identity_providers (account_id, key, name, issuer, client_id, client_secret)
       values (:account, 'one', 'Acme', 'https://id.example.com', 'client', ''),
         (:stranger_account, $1, 'Acme', 'https://id.example.com', 'client', '')`,
@@ -607,7 +607,7 @@ const promises: Promised[] = [
   },
   {
     constraint: 'identities_subject_key',
-    promise: 'a person has one identity in the application that embeds the boards of an account',
+    promise: 'an external identity belongs to at most one user of an account',
     statement: `insert into identities (account_id, subject, user_id)
       values (:account, 'one', :member), (:account, $1, :owner), (:stranger_account, 'one', :member)`,
     refused: ['one'],
@@ -615,21 +615,21 @@ const promises: Promised[] = [
   },
   {
     constraint: 'identities_subject_check',
-    promise: 'the subject of an identity has 1 to 255 bytes',
+    promise: 'the subject of an external identity has 1 to 255 bytes',
     statement: 'insert into identities (account_id, subject, user_id) values (:account, $1, :member)',
     refused: ['', 'ü'.repeat(128)],
     accepted: ['1', 'x'.repeat(255)],
   },
   {
     constraint: 'accounts_join_rule_check',
-    promise: 'only invited people, people of some domains, or everybody may join an account',
+    promise: 'an account lets only invited people, people with some e-mail domains, or everybody join',
     statement: 'update accounts set join_rule = $1 where id = :account',
     refused: ['', 'nobody'],
     accepted: ['invited', 'everybody'],
   },
   {
     constraint: 'accounts_join_domains_check',
-    promise: 'an account has 1 to 20 domains exactly if people of these domains may join',
+    promise: 'an account that lets people with some e-mail domains join has 1 to 20 such domains',
     statement: `update accounts set join_rule = 'domains', join_domains = $1 where id = :account`,
     refused: [[], Array(21).fill('example.com')],
     accepted: [['example.com'], Array(20).fill('example.com')],
@@ -643,14 +643,14 @@ const promises: Promised[] = [
   },
   {
     constraint: 'used_embedding_tokens_token_hash_check',
-    promise: 'the hash of a used token of an embedded board has the length of a SHA-256',
+    promise: 'the hash of a used embedding token has the length of a SHA-256',
     statement: 'insert into used_embedding_tokens (account_id, token_hash, expires_at) values (:account, $1, now())',
     refused: [Buffer.alloc(31), Buffer.from('a token')],
     accepted: [Buffer.alloc(32)],
   },
   {
     constraint: 'invitations_role_check',
-    promise: 'an invitation has an existing role',
+    promise: 'the role of an invitation is owner, admin, moderator or member',
     statement: `insert into invitations (account_id, email, role, delivery, expires_at)
       values (:account, 'grace@example.com', $1, 'waiting', now() + interval '7 days')`,
     refused: ['', 'operator'],
@@ -658,7 +658,7 @@ const promises: Promised[] = [
   },
   {
     constraint: 'invitations_delivery_check',
-    promise: 'an invitation link is handed over, waiting, mailed or refused',
+    promise: 'the delivery of an invitation link is by_hand, waiting, mailed or refused',
     statement: `insert into invitations (account_id, email, role, delivery, expires_at)
       values (:account, 'grace@example.com', 'member', $1, now() + interval '7 days')`,
     refused: ['', 'lost'],
@@ -666,7 +666,7 @@ const promises: Promised[] = [
   },
   {
     constraint: 'invitations_token_hash_check',
-    promise: 'the hash of an invitation token has the length of a SHA-256 and exists once the token is made',
+    promise: 'the token hash of an invitation has the length of a SHA-256, or is missing while the mail waits',
     statement: `insert into invitations (account_id, email, role, delivery, token_hash, expires_at)
       values (:account, 'grace@example.com', 'member', 'waiting', $1, now() + interval '7 days')`,
     refused: [Buffer.alloc(31), Buffer.from('a token')],
@@ -674,7 +674,7 @@ const promises: Promised[] = [
   },
   {
     constraint: 'invitations_expires_at_check',
-    promise: 'an invitation ends after it was made',
+    promise: 'an invitation expires after its creation',
     statement: `insert into invitations (account_id, email, role, delivery, created_at, expires_at)
       values (:account, 'grace@example.com', 'member', 'waiting', '2026-01-02', $1)`,
     refused: ['2026-01-02', '2026-01-01'],
@@ -682,7 +682,7 @@ const promises: Promised[] = [
   },
   {
     constraint: 'invitations_email_account_id_key',
-    promise: 'an address has one invitation to an account, ignoring case',
+    promise: 'an e-mail address has at most one invitation to an account, ignoring case',
     statement: `insert into invitations (account_id, email, role, delivery, expires_at)
       values (:account, 'grace@example.com', 'member', 'waiting', now() + interval '7 days'),
         ($1, 'Grace@Example.com', 'admin', 'waiting', now() + interval '7 days')`,
@@ -691,7 +691,7 @@ const promises: Promised[] = [
   },
   {
     constraint: 'invitations_canonical_email_account_id_key',
-    promise: 'an address has one invitation to an account, in every spelling',
+    promise: 'a canonical e-mail address has at most one invitation to an account',
     statement: `insert into invitations (account_id, email, role, delivery, expires_at)
       values (:account, 'grace@example.com', 'member', 'waiting', now() + interval '7 days'),
         ($1, 'grace@example.com.', 'admin', 'waiting', now() + interval '7 days')`,
@@ -700,7 +700,7 @@ const promises: Promised[] = [
   },
   {
     constraint: 'invitations_token_hash_key',
-    promise: 'a link belongs to one invitation',
+    promise: 'no two invitations have the same token hash',
     statement: `insert into invitations (account_id, email, role, delivery, token_hash, expires_at)
       values (:account, 'grace@example.com', 'member', 'mailed', sha256('a'), now() + interval '7 days'),
         (:account, 'hedy@example.com', 'member', 'mailed', $1, now() + interval '7 days')`,
@@ -723,28 +723,28 @@ const promises: Promised[] = [
   },
   {
     constraint: 'oauth_records_account_id_check',
-    promise: 'an OAuth record with an account also has a token',
+    promise: 'an OAuth record with an account also has a token id',
     statement: `insert into oauth_records (model, id_hash, payload, account_id) values ('Grant', sha256('a'), '{}', $1)`,
     refused: [1],
     accepted: [null],
   },
   {
     constraint: 'accounts_erasure_check',
-    promise: 'an erased account was scheduled for deletion',
+    promise: 'an account whose erasure has begun has a scheduled deletion',
     statement: 'update accounts set erasure_began_at = now(), deletion_scheduled_at = $1 where id = :account',
     refused: [null],
     accepted: ['2026-01-01'],
   },
   {
     constraint: 'users_erasure_check',
-    promise: 'an erased user requested the deletion',
+    promise: 'a user whose erasure has begun has a requested deletion',
     statement: 'update users set erasure_began_at = now(), deletion_requested_at = $1 where id = :member',
     refused: [null],
     accepted: ['2026-01-01'],
   },
   {
     constraint: 'oauth_records_uid_key',
-    promise: 'the second id of an OAuth session is unique',
+    promise: 'the uid of an OAuth session is unique',
     statement: `insert into oauth_records (model, id_hash, payload, uid)
       values ('Session', sha256('a'), '{}', 'one'), ('Session', sha256('b'), '{}', $1)`,
     refused: ['one'],
@@ -752,7 +752,7 @@ const promises: Promised[] = [
   },
   {
     constraint: 'notifications_subject_check',
-    promise: 'a notification has one subject',
+    promise: 'a notification is about either an event or a webhook endpoint',
     statement: `insert into notifications (account_id, user_id, kind, event_id, endpoint_id)
       values (:account, :member, 'idea.merged', ':event', $1)`,
     refused: [':endpoint'],
@@ -774,7 +774,7 @@ const promises: Promised[] = [
   },
   {
     constraint: 'external_ids_row_check',
-    promise: 'the external id of a person has a user',
+    promise: 'an external id of the kind person names a user',
     statement: `insert into external_ids (account_id, kind, external_id, user_id) values (:account, 'person', 'a', $1)`,
     refused: [null],
     accepted: [':member'],

@@ -139,7 +139,7 @@ async function waiting(count: number) {
 }
 
 describe('a statement that runs too long', () => {
-  test('if an SQL statement runs too long, PostgreSQL cancels it, its request gets 503 with Retry-After, and the connection pool stays usable', async () => {
+  test('if an SQL statement runs too long, PostgreSQL cancels the statement, the request gets 503 with Retry-After, and the connection pool stays usable', async () => {
     const server = await serve();
     await outside.query('begin');
     await outside.query('select from ideas where id = $1 for update', [ideaId]);
@@ -157,7 +157,7 @@ describe('a statement that runs too long', () => {
     expect(server.database.pool.waitingCount).toBe(0);
   });
 
-  test('if an SQL statement in a transaction runs too long, its request gets 503, and the transaction is rolled back', async () => {
+  test('if an SQL statement in a transaction runs too long, the request that needed the statement gets 503, and the transaction is rolled back', async () => {
     const server = await serve();
     await outside.query('begin');
     await outside.query('lock table followers in exclusive mode');

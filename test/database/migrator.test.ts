@@ -229,7 +229,7 @@ describe('a locked table', () => {
   const quick = { lockTimeoutMs: 20, pauseMs: 1 };
   const add = 'alter table traces add column more int;';
 
-  test('a migration waits only briefly for a locked table and tries again, so that readers do not queue behind it', async () => {
+  test('a migration waits only briefly for a locked table and then tries again, so that reads of the table do not queue behind the migration', async () => {
     const db = await freshDatabase();
     const stream = await makeStream({ '0001_first.sql': trace('first') });
     await migrate(db.url, [stream]);
@@ -347,7 +347,7 @@ describe('a failing migration', () => {
 describe('inconsistent migrations', () => {
   const both = [
     ['migrate()', migrate],
-    ['the dry run', listPendingMigrations],
+    ['a dry run of the migrations', listPendingMigrations],
   ] as const;
 
   test.each(both)('%s fails if a migration file was changed after the migration was applied', async (_, run) => {
@@ -412,7 +412,7 @@ describe('inconsistent migrations', () => {
   });
 
   test.each([
-    ['a gap', { '0001_first.sql': '', '0003_third.sql': '' }, /core\/0003_third\.sql .*0002/],
+    ['a gap in their numbers', { '0001_first.sql': '', '0003_third.sql': '' }, /core\/0003_third\.sql .*0002/],
     [
       'a duplicate number',
       { '0001_first.sql': '', '0001_other.sql': '' },
@@ -422,8 +422,8 @@ describe('inconsistent migrations', () => {
     ['a name without a number', { 'first.sql': '' }, /core\/first\.sql is not named like/],
     ['a number of three digits', { '001_first.sql': '' }, /core\/001_first\.sql is not named like/],
     ['a number of five digits', { '00001_first.sql': '' }, /core\/00001_first\.sql is not named like/],
-    ['a name with a capital', { '0001_First.sql': '' }, /core\/0001_First\.sql is not named like/],
-    ['a name without words', { '0001_.sql': '' }, /core\/0001_\.sql is not named like/],
+    ['a name with a capital letter', { '0001_First.sql': '' }, /core\/0001_First\.sql is not named like/],
+    ['a name without words after the number', { '0001_.sql': '' }, /core\/0001_\.sql is not named like/],
   ] as [string, Record<string, string>, RegExp][])(
     'migrations with %s are refused before any migration is applied',
     async (_, files, message) => {

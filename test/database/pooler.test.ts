@@ -40,7 +40,7 @@ test('the server refuses to start if DATABASE_URL and DATABASE_DIRECT_URL lead t
   expect((await check(db.url, other.url)).failure).toContain('lead to different databases');
 });
 
-test('without a statement_timeout on the connections of a pooler, the server warns and names connect_query', async () => {
+test('if DATABASE_URL leads to a pooler whose connections have no statement_timeout, the server warns and names the PgBouncer setting connect_query', async () => {
   const { failure, warnings } = await check(db.url, db.url);
   expect({ failure, warnings }).toEqual({ failure: undefined, warnings: [expect.stringContaining('connect_query')] });
 });
@@ -68,7 +68,7 @@ test.runIf(program)(
 );
 
 test.runIf(hasPreparedStatements)(
-  'a server behind PgBouncer in transaction mode serves concurrent requests, delivers webhooks and answers waiting clients',
+  'a server behind PgBouncer in transaction mode serves concurrent requests, delivers webhooks and answers requests that wait for events',
   async () => {
     const pooled = await startPgBouncerForTest(program as PgBouncerProgram, db.url, { max_prepared_statements: 100 });
     expect(await check(pooled, db.url)).toEqual({ failure: undefined, warnings: [] });

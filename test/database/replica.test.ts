@@ -111,7 +111,7 @@ test('after a write, the lists of the token come from the primary and show the w
   });
 });
 
-test('the server does not use a replica that is too far behind until the replica has caught up', async () => {
+test('the server does not read from a replica that is too far behind the primary until the replica has caught up', async () => {
   await list(reader);
   await isUsed(true);
   await whilePaused(async () => {
@@ -156,7 +156,7 @@ test('the server refuses to start if DATABASE_READ_URL leads to another database
   expect(warnings.at(-1)).toContain('does not answer');
 });
 
-test('the server does not read from a promoted standby', async () => {
+test('the server does not read from a standby that was promoted to a primary', async () => {
   await isUsed(true);
   await ask(standby.url, 'select pg_promote(true)');
   await isUsed(false);

@@ -9,7 +9,7 @@ function hold() {
 
 const notFree = { code: '55P03' };
 
-test('a task of buildTurns() that waits too long for another task with the same key fails with the error code of a lock timeout', async () => {
+test("a task of buildTurns() that waits too long for another task with the same key fails with PostgreSQL's error code of a lock timeout", async () => {
   const inTurn = buildTurns({ width: 1, total: 10, patienceMs: 20 });
   const first = hold();
   const holding = inTurn(['a'], first.work);

@@ -59,7 +59,7 @@ test('a heartbeat of the worker never replaces a later stored time with an earli
   expect(row).toEqual({ recorded_at: '2100-01-01 00:00:00+00' });
 });
 
-test('if the same connection is released twice, the connection pool of the worker ignores the second release', async () => {
+test('if a worker releases the same database connection twice, its connection pool ignores the second release', async () => {
   const connections = new WorkerConnections(db.url, workerConfig(), () => {});
   onTestFinished(() => connections.close());
   await new Promise<void>((resolve, reject) => {

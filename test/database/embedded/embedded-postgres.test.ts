@@ -103,7 +103,7 @@ describe('the owner of a data directory', () => {
     await query(first, 'select 1');
   });
 
-  test('a server stays the owner of its data directory even if PostgreSQL ends the session that holds the ownership lock', async () => {
+  test('a server stays the owner of its data directory even if PostgreSQL ends the session that holds the lock on the ownership of the directory', async () => {
     const postgres = await start(dataDir);
     const holders = async () => {
       const rows = await query(postgres, `select pid from pg_locks where locktype = 'advisory' and granted`);
