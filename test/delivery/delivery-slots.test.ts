@@ -66,7 +66,7 @@ const delivered = (endpointId: number) =>
     expect(new Set((await deliveriesOf(db, endpointId)).map(one => one.state))).toEqual(new Set(['delivered']));
   });
 
-test('a new webhook endpoint gets one delivery at a time until it has answered quickly, and then up to eight at a time', async () => {
+test('a new webhook endpoint gets one delivery at a time until it has answered a delivery quickly, and then up to eight at a time', async () => {
   const receiver = await startReceiverForTest();
   const { world, ideas } = await createAccount();
   const { id } = await addWebhook(db, world, { url: receiver.url });
@@ -93,7 +93,7 @@ test('a new webhook endpoint gets one delivery at a time until it has answered q
   await delivered(id);
 });
 
-test('when a delivery to a healthy webhook endpoint ends, all waiting deliveries to this endpoint may start, even while another endpoint hangs', () => {
+test('when a delivery to a healthy webhook endpoint ends, all deliveries that wait for this endpoint may start, even while another endpoint hangs', () => {
   const slots = buildDeliverySlots(16, 1_000);
   const hanging = { accountId: 1, endpointId: 1, lane: 0 };
   const healthy = Array.from({ length: lanes }, (_, lane) => ({ accountId: 1, endpointId: 2, lane }));
@@ -130,7 +130,7 @@ test('if a process is killed while webhook deliveries wait in its memory for a f
   expect(receiver.received).toHaveLength(1 + lanes);
 });
 
-test('a webhook endpoint that responds with 200 but slowly gets one delivery at a time from a worker', async () => {
+test('a worker sends only one delivery at a time to a webhook endpoint that responds with 200 but slowly', async () => {
   const receiver = await startReceiverForTest(response => {
     setTimeout(() => response.writeHead(200).end(), 600);
   });

@@ -286,7 +286,7 @@ describe('a failed webhook delivery', () => {
       { status: null, error: 'The connection was closed without an answer', response: null },
     ],
     [
-      'words that PostgreSQL cannot store',
+      'a response with a character that PostgreSQL cannot store',
       response => response.writeHead(400).end('no\0pe'),
       { status: 400, error: null, response: 'no�pe' },
     ],
@@ -402,7 +402,7 @@ describe('a failed webhook delivery', () => {
     );
   });
 
-  test('after a successful delivery, a failing webhook endpoint no longer counts as failing', async () => {
+  test('after a successful delivery, the server no longer marks a webhook endpoint with earlier failures as failing', async () => {
     const { id, receiver } = await deliverTo(500);
     const failingSince = async () =>
       (await server.sql('select failing_since from webhook_endpoints where id = $1', [id]))[0]?.failing_since;
@@ -474,7 +474,7 @@ describe('a failed webhook delivery', () => {
     ['succeeds', 204],
     ['fails', 500],
   ])(
-    'if a redelivery is requested during a delivery attempt, exactly one more attempt follows after this attempt %s',
+    'if a redelivery is requested during a delivery attempt that later %s, the server makes exactly one more attempt',
     async (_what, status) => {
       const answers: (() => void)[] = [];
       const { id, world, receiver } = await deliverTo(response => {
@@ -606,7 +606,7 @@ describe('the recipients and the order of webhook deliveries', () => {
     }
   });
 
-  test('a hanging webhook endpoint delays no other webhook and gets one delivery at a time from each process, or one in total while failing', async () => {
+  test('a hanging webhook endpoint delays no other webhook and gets one delivery at a time from each worker, or one in total while it counts as failing', async () => {
     const hanging = await startReceiverForTest(hang);
     const healthy = await startReceiverForTest();
     const world = await createWorld(server);

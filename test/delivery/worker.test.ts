@@ -92,7 +92,7 @@ test('a worker that stops does not wait for a hanging webhook endpoint, and the 
   expect(await deliveriesOf(db, id)).toMatchObject([{ state: 'pending', attempt_count: 0 }]);
 });
 
-test('a worker continues after the loss of all its connections to PostgreSQL', async () => {
+test('a worker still sends webhook deliveries after PostgreSQL has ended all connections of the worker', async () => {
   const receiver = await startReceiverForTest();
   const world = await createWorld(db);
   const { id } = await addWebhook(db, world, { url: receiver.url });

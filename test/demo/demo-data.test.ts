@@ -85,7 +85,7 @@ describe('the demo boards', () => {
       expect(repeated(titles.map(title => title.toLowerCase()))).toEqual([]);
     });
 
-    it('the ideas of a demo board have different ages and different popularity', () => {
+    it('a demo board has new ideas and ideas that are more than a year old, and has both popular and unpopular ideas', () => {
       const days = board.ideas.map(idea => idea.daysAgo);
       expect(Math.min(...days)).toBeLessThan(5);
       expect(Math.max(...days)).toBeGreaterThan(365);

@@ -9,7 +9,7 @@ import { buildSecretBox, SecretBoxError } from '../../server/domain/secret-box.t
 const key = Buffer.alloc(32, 1);
 const box = buildSecretBox(key);
 
-test('two encryptions of one secret differ, and decryption needs the same key and the same purpose, such as "webhook secret"', () => {
+test('two encryptions of one secret differ, and a decryption needs the key and the stated purpose of the encryption, such as "webhook secret"', () => {
   const secret = 'whsec_☾';
   const sealed = box.seal(secret, 'webhook secret');
   expect(box.seal(secret, 'webhook secret')).not.toEqual(sealed);

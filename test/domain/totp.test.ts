@@ -75,7 +75,7 @@ test('a recovery code is accepted in capitals, without hyphens, with spaces, and
   }
 });
 
-test('the encrypted new secret of an authenticator app can be decrypted only for its user, before its expiry, and with the same APP_KEY', () => {
+test('the server can decrypt the encrypted new secret of an authenticator app only for the same user, before the expiry, and with the same APP_KEY', () => {
   const keys = buildSecondFactorKeys(Buffer.alloc(32, 1));
   const expiresAt = new Date('2026-03-02T09:30:00Z');
   const before = new Date(expiresAt.getTime() - 1);

@@ -79,7 +79,7 @@ describe('a chat message', () => {
 });
 
 describe('Slack', () => {
-  test("Slack gets a rich text block with the idea's title as a link, and a mrkdwn text for the notification", () => {
+  test("a chat message to Slack has a rich text block with the idea's title as a link, and a mrkdwn text that Slack shows in its notifications", () => {
     expect(renderers.slack(messageOf('idea.status_changed'))).toEqual({
       text: 'Ada moved Dark mode to Planned · Web app',
       blocks: [
@@ -105,7 +105,7 @@ describe('Slack', () => {
     });
   });
 
-  test('Slack gets the comment of an event as a quote', () => {
+  test('a chat message to Slack shows the comment of an event as a quote', () => {
     const [block] = renderers.slack(messageOf('comment.created')).blocks;
     expect(block?.elements[1]).toEqual({
       type: 'rich_text_quote',
@@ -119,7 +119,7 @@ describe('Slack', () => {
     ['<https://evil.example|Sign in>', '&lt;https://evil.example|Sign in&gt;'],
     ['&lt;!channel&gt;', '&amp;lt;!channel&amp;gt;'],
     ['@channel @here @everyone', '@\u200bchannel @\u200bhere @\u200beveryone'],
-  ])('Slack shows %s in a title or comment as plain text, without a mention or link', (hostile, escaped) => {
+  ])('Slack shows the markup %s in a title or comment as plain text, without a mention or link', (hostile, escaped) => {
     const { text, blocks } = renderers.slack(messageOf('comment.created', { title: hostile, comment: hostile }));
     expect(text).toBe(`Ada commented on ${escaped} · Web app`);
     const elements = blocks.flatMap(block => block.elements).flatMap(section => section.elements);
@@ -153,12 +153,12 @@ describe('Discord', () => {
     ['- item', '\\- item'],
     ['1. item', '1\\. item'],
     ['>>> quote', '\\>\\>\\> quote'],
-  ])('Discord shows %s in a comment as plain text', (hostile, escaped) => {
+  ])('Discord shows the markup %s in a comment as plain text', (hostile, escaped) => {
     const [embed] = renderers.discord(messageOf('comment.created', { comment: hostile })).embeds;
     expect(embed?.description.split('\n')[1]).toBe(`> ${escaped}`);
   });
 
-  test("brackets in a title cannot end the title's link in Discord", () => {
+  test("brackets in an idea's title cannot end the link on the title in a chat message to Discord", () => {
     const [embed] = renderers.discord(messageOf('idea.created', { title: 'x](https://evil.example) [y' })).embeds;
     expect(embed?.description).toBe(`**Ada** submitted [x\\](https://evil.example) \\[y](${url}) · Web app`);
   });
@@ -181,7 +181,7 @@ describe('Mattermost', () => {
     ['&lt;!channel&gt;', '&amp;lt;!channel&amp;gt;'],
     ['**bold** _it_ ~~gone~~ `code`', '\\*\\*bold\\*\\* \\_it\\_ \\~\\~gone\\~\\~ \\`code\\`'],
     ['+ item', '\\+ item'],
-  ])('Mattermost shows %s in a comment as plain text', (hostile, escaped) => {
+  ])('Mattermost shows the markup %s in a comment as plain text', (hostile, escaped) => {
     const { text } = renderers.mattermost(messageOf('comment.created', { comment: hostile }));
     expect(text.split('\n')[1]).toBe(`> ${escaped}`);
   });

@@ -83,9 +83,9 @@ const decide = (decision: typeof approveIdea | typeof rejectIdea) => async (scen
 const kinds: Record<string, (scene: Scene) => Promise<unknown>> = {
   'a password link': ({ email }) => requestPasswordLink(server.database, email),
   'a sign-in link': ({ email }) => requestSignInLink(server.database, { email, next: '/', board: undefined }),
-  'a link to join': ({ world }) =>
+  'a link to join an account': ({ world }) =>
     requestSignInLink(server.database, { email: 'new@example.org', next: '/', board: world.boardSlug }),
-  'a notice about the password': async ({ readerId }) => {
+  'a notice about a changed password': async ({ readerId }) => {
     for (const credential of ['$argon2id$first', '$argon2id$second']) {
       await administer(server, admin => setPassword(admin, readerId, credential));
     }
@@ -105,15 +105,15 @@ const kinds: Record<string, (scene: Scene) => Promise<unknown>> = {
     await addExpiryNotices(server.database);
   },
   ...Object.fromEntries(roles.map(role => [`an invitation with the role ${role}`, invite(role)])),
-  'a notification about a status': scene => byOwner(scene, op => setIdeaStatus(op, scene.ideaId, 'planned')),
+  'a notification about a status change': scene => byOwner(scene, op => setIdeaStatus(op, scene.ideaId, 'planned')),
   'a notification about a comment': scene => byOwner(scene, op => commentOnIdea(op, scene.ideaId, '1 2 3')),
   'notifications about a merge and its end': async scene => {
     await byOwner(scene, op => mergeIdea(op, scene.ideaId, scene.targetId));
     await byOwner(scene, op => unmergeIdea(op, scene.ideaId));
   },
-  'a notification about an approval': decide(approveIdea),
-  'a notification about a rejection': decide(rejectIdea),
-  'a notification about a submission': async scene => {
+  'a notification about the approval of an idea': decide(approveIdea),
+  'a notification about the rejection of an idea': decide(rejectIdea),
+  'a notification about a pending idea': async scene => {
     await server.sql('update boards set pre_moderation = true where id = $1', [scene.world.boardId]);
     const authorId = await createMember(server, scene.world.accountId, 'member', 'Eve');
     const idea = { title: 'Export', body: '1 2 3' };
@@ -152,7 +152,7 @@ function textsOf({ mail }: ReceivedMail): string[] {
 
 describe('the language of a mail', () => {
   test.each(Object.entries(kinds))(
-    'a reader with German as their language gets %s in German, without an English text',
+    "if the reader's language is German, the server sends %s in German, without an English text",
     async (_, cause) => {
       const inEnglish = await mailsIn('en', cause);
       const inGerman = await mailsIn('de', cause);

@@ -433,7 +433,7 @@ describe('the notices before a token expires', () => {
     expect(recipients()).toEqual([]);
   });
 
-  test('a queued expiry notice is not mailed after its token is revoked or gets a later expiry, and a rotated token gets new notices', async () => {
+  test('a queued expiry notice is not mailed after its token is revoked or gets a later expiry, and a rotated token gets expiry notices for its new expiry', async () => {
     const [revoked, rotated] = [await expiring(3), await expiring(3)];
     await addExpiryNotices(server.database);
     await server.sql('update api_tokens set revoked_at = now() where id = $1', [revoked]);

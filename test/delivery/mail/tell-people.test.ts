@@ -332,7 +332,7 @@ describe('the job that notifies all followers', () => {
     expect(await countTold()).toEqual({ people: 10_010, rows: 10_010 });
   });
 
-  test('a notification job notifies every follower in batches, even if the last batch is full', async () => {
+  test('a notification job that works in batches notifies every follower exactly once, whether the last batch is full or not', async () => {
     await addFollowers(1000);
     await setStatus(world.ownerId);
     await tell();

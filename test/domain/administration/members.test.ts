@@ -230,7 +230,7 @@ const block = (userId: number, moderatorId: number | null) => (admin: Administra
 const unblock = (userId: number, moderatorId: number | null) => (admin: Administration) =>
   unblockUser(asUser(admin, moderatorId), { accountId: world.accountId, userId });
 
-test('owners, admins and moderators can block and unblock users with the same, a lower or no role, and nobody can block themselves', async () => {
+test('owners, admins and moderators can block and unblock users with the same role, a lower role or no role, and nobody can block themselves', async () => {
   const { accountId, ownerId } = world;
   const of = {
     owner: await createMember(db, accountId, 'owner'),

@@ -85,11 +85,11 @@ test('no token can be created for an account whose erasure begins at the same ti
 
 test.each([
   ['removed', 'removed', ['api', 'oauth']],
-  ['removed with their tokens kept', 'kept', ['oauth']],
+  ['removed without a revocation of their tokens', 'kept', ['oauth']],
   ['blocked', 'blocked', ['oauth']],
   ['demoted', 'demoted', []],
 ] as const)(
-  "if an admin is %s while creating an API and an OAuth token, the server keeps or revokes these tokens like the admin's existing tokens",
+  "if an admin is %s while creating an API and an OAuth token, the server keeps or revokes the new tokens as it does with the admin's existing tokens",
   async (_, way, expected) => {
     const member = { accountId: world.accountId, userId: await createMember(db, world.accountId, 'admin') };
     const leave = (admin: Administration) => {
@@ -311,7 +311,7 @@ test.each<[string, Rotation, 'invalid' | 'conflict', string]>([
   ['an overlap of more than seven days', { overlapHours: 169 }, 'invalid', 'from 0 to 168'],
   ['an overlap with a fraction', { overlapHours: 1.5 }, 'invalid', 'from 0 to 168'],
   ['a past expiry', { overlapHours: 1, expiresAt: new Date(0) }, 'invalid', 'in the future'],
-  ['the newest secret as the only one to replace', { replacesNewest: true }, 'conflict', 'no longer works'],
+  ['the option to replace only the newest secret', { replacesNewest: true }, 'conflict', 'no longer works'],
 ])(
   'a rotation of a token that has only one secret is refused if the request has %s',
   async (_, rotation, reason, message) => {

@@ -50,7 +50,7 @@ describe('the grace period before an erasure', () => {
     expect(await isThere('users', userId)).toBe(false);
   });
 
-  test('the settings of the server determine the grace periods before the erasure of accounts and users', async () => {
+  test('the grace periods before the erasure of accounts and users come from the settings of the server', async () => {
     const { accountId } = await createWorld(db);
     const userId = await createUser(db);
     await administer(db, admin => scheduleAccountDeletion(admin, accountId), asked);

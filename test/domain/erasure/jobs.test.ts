@@ -56,7 +56,7 @@ const jobsOf = ({ world, endpointId, channelId, eventId, notificationId }: Named
   ];
 };
 
-test("the erasure of an account removes the account's jobs of this and the previous server version, and no other jobs", async () => {
+test("the erasure of an account removes the account's queued jobs, also jobs of the previous server version, and no other jobs", async () => {
   const [erased, other] = [await createNamed(), await createNamed()];
   const { accountId } = erased.world;
   const kept: [string, unknown][] = [

@@ -34,7 +34,7 @@ const read = async (id: number) => (await request(server, `GET /api/v1/ideas/${i
 const rowsOf = (id: number) =>
   server.sql('select voter_id, value, carried_from_id, created_at from votes where idea_id = $1 order by 1', [id]);
 
-test("a merge of an idea with many votes copies the votes in batches before the merge's transaction begins, and an unmerge undoes the merge", async () => {
+test("a merge of an idea with many votes copies the votes in batches before the merge's transaction begins, and an unmerge restores the votes of both ideas", async () => {
   await post(`${target}/vote`, { value: 'down' });
   const before = { source: await rowsOf(source), target: await rowsOf(target) };
   const tally = await read(source);
@@ -53,7 +53,7 @@ test("a merge of an idea with many votes copies the votes in batches before the 
   await expectInvariants(server);
 });
 
-test('votes that a failed merge has copied do not count, and the next merge of the two ideas uses the copies', async () => {
+test('the votes that the server copied for a failed merge do not count, and the next merge of the two ideas uses these copies', async () => {
   await post(`${source}/vote`, { value: 'up' });
   const before = { source: await read(source), target: await read(target) };
   await server.sql('update boards set is_frozen = true where id = $1', [world.boardId]);
