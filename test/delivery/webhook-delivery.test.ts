@@ -270,14 +270,14 @@ describe('a failed webhook delivery', () => {
   });
 
   const failures: [string, Behavior, { status: number | null; error: string | null; response: string | null }][] = [
-    ['an error', 503, { status: 503, error: null, response: null }],
+    ['the status 503', 503, { status: 503, error: null, response: null }],
     [
-      'no connection that lasts',
+      'a connection that the receiver closes without a response',
       closeEarly,
       { status: null, error: 'The connection was closed without an answer', response: null },
     ],
     [
-      'an answer that breaks off',
+      'a response that breaks off',
       response => {
         response.writeHead(200, { 'content-length': 100 });
         response.write('half');

@@ -117,7 +117,7 @@ test('a token can read a board that is frozen and has closed submission and voti
   expect(await get({ token: own.token })).toMatchObject({ status: 200, body: { board: { is_frozen: true } } });
 });
 
-test('a request for a board with an unknown query parameter is rejected, and the error says that the problem is in the query', async () => {
+test('a request for the board with an unknown query parameter is rejected, and the error says that the problem is in the query', async () => {
   const answer = await get({ query: '?bord=web' });
   expect(answer).toMatchObject({ status: 422, key: 'validation_failed' });
   expect(answer.body.error.issues).toMatchObject([{ path: ['query'], code: 'unrecognized_keys' }]);

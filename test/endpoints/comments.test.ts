@@ -65,7 +65,7 @@ test.each([
   ['500 letters', 'x'.repeat(500)],
   ['500 emoji, which are 1,000 UTF-16 units and 2,000 bytes', '🦄'.repeat(500)],
   ['250 letters with a combining mark each, which are 500 code points', combining.repeat(250)],
-  ['a family of 7 code points, 71 times, and 3 more', `${family.repeat(71)}xyz`],
+  ['71 family emoji of 7 code points each and 3 letters, which are 500 code points', `${family.repeat(71)}xyz`],
   ['500 letters between white space', ` \n\t${'x'.repeat(500)}\u00a0 `],
 ])('the API accepts a comment of %s', async (_what, body) => {
   const ideaId = await insertIdea(server, world);
@@ -81,7 +81,7 @@ test.each([
   ['501 letters', 'x'.repeat(501)],
   ['501 emoji', '🦄'.repeat(501)],
   ['251 letters with a combining mark each, which are 502 code points', combining.repeat(251)],
-  ['a family of 7 code points, 72 times', family.repeat(72)],
+  ['72 family emoji of 7 code points each, which are 504 code points', family.repeat(72)],
 ])('the API rejects a comment of %s', async (_what, body) => {
   const ideaId = await insertIdea(server, world);
   const before = await snapshot(server);

@@ -452,7 +452,7 @@ describe('events of parallel transactions', () => {
     expect(rows).toEqual([{ is_ordered: true }]);
   });
 
-  test('two requests that number the new events at the same time give each event exactly one position in the list', async () => {
+  test("if two requests for a board's events assign list positions to new events at the same time, each event gets exactly one position", async () => {
     const follower = await createFollower();
     const ideaId = await insertIdea(server, follower.world);
     await server.sql(record, recorded(follower, ideaId));

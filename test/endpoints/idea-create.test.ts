@@ -139,7 +139,7 @@ describe('the title and body of a new idea', () => {
 
   test.each([
     ['letters', 'a'],
-    ['emoji, which are two units each', '😀'],
+    ['emoji, which are two UTF-16 units each', '😀'],
     ['combining marks', 'e\u0301'],
   ])(
     'a title can have 1 to 200 characters and a body 1 to 10,000, counted in code points: %s',
@@ -216,7 +216,7 @@ describe('the title and body of a new idea', () => {
     ['numbers', { title: 1, body: 2 }],
     ['arrays', { title: ['a'], body: ['b'] }],
     ['objects', { title: { a: 1 }, body: {} }],
-    ['with a NUL', { title: 'a\0b', body: '\0' }],
+    ['with a NUL character', { title: 'a\0b', body: '\0' }],
     ['with a lone surrogate', { title: 'a\ud800b', body: '\udc00' }],
   ])(
     'a new idea with invalid fields (%s) is rejected, the error lists each invalid field, and nothing is stored',

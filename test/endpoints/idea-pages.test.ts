@@ -94,7 +94,7 @@ const filters: fc.Arbitrary<Filter> = fc.record({
   created_before: maybe('2026-02-27T00:00:00Z'),
 });
 
-test('each page of a list of ideas has exactly the ideas of a simple query, for any sort order, filter and page number', async () => {
+test('each page of a list of ideas has exactly the ideas that a simple SQL query returns, for any sort order, filter and page number', async () => {
   await fc.assert(
     fc.asyncProperty(filters, fc.double({ min: 0, max: 1.1, noNaN: true }), maybe(1, 7), async (filter, part, size) => {
       const all = await readAll(filter);
@@ -141,7 +141,7 @@ test('a list of ideas in the order of their creation misses no idea while other 
   }
 });
 
-test('a far page, and a page of a tag or a search, merge the indexes of the statuses and read no other rows of the table of ideas', async () => {
+test('the SQL queries for far pages, tag filters and searches merge index-only scans, one for each status, and scan the table of ideas in no other way', async () => {
   const client = await connect(server.url);
   const indexes: Record<IdeaSort, string> = {
     newest: 'ideas_newest_idx',

@@ -213,7 +213,7 @@ describe('the filters by status', () => {
   });
 
   test.each(['inbox', 'active', 'completed', 'new', '', 'OPEN', 'all'])(
-    'the invalid filter status=%s is rejected',
+    'the list of ideas rejects the invalid filter status=%s',
     async status => {
       expect(await board.list({ status })).toMatchObject({ status: 422, key: 'validation_failed' });
     },
@@ -256,14 +256,14 @@ describe('the search in titles', () => {
 
   test.each([
     ['one word', 'export', ['Export a board as CSV', 'Export as PDF']],
-    ['every word, in any order', 'csv export', ['Export a board as CSV']],
+    ['several words of a title, in any order', 'csv export', ['Export a board as CSV']],
     ['a word of a title and a missing word', 'export xls', []],
     ['the beginning of a word', 'expo', ['Export a board as CSV', 'Export as PDF']],
     ['the beginnings of several words', 'im fr cs', ['Importing from CSV files']],
     ['the middle of a word', 'port', []],
     ['the end of a word', 'ting', []],
     ['words in another case', 'EXPORT Pdf', ['Export as PDF']],
-    ['a word twice', 'csv csv', ['Export a board as CSV', 'Importing from CSV files']],
+    ['the same word twice', 'csv csv', ['Export a board as CSV', 'Importing from CSV files']],
     ['short and common words', 'as a c', ['Export a board as CSV']],
     ['words between white space', '  export \t pdf \n', ['Export as PDF']],
   ])('the idea search for %s finds exactly the ideas with matching titles', async (_, q, titles) => {
@@ -271,14 +271,14 @@ describe('the search in titles', () => {
   });
 
   test.each([
-    ['an accent in the title alone', 'cafe menu', 'Café menu à la carte'],
-    ['an accent in both', 'café', 'Café menu à la carte'],
+    ['an accent only in the title', 'cafe menu', 'Café menu à la carte'],
+    ['an accent in the title and in the search text', 'café', 'Café menu à la carte'],
     ['a decomposed accent', 'cafe\u0301', 'Café menu à la carte'],
-    ['an accent in the search alone', 'naïve résumé', 'Naive resume search'],
+    ['an accent only in the search text', 'naïve résumé', 'Naive resume search'],
     ['an upper-case accent', 'CAFÉ À', 'Café menu à la carte'],
     ['an umlaut without its dots', 'ubersicht', 'ÜBERSICHT der Größen'],
     ['an umlaut in lower case', 'übersicht größ', 'ÜBERSICHT der Größen'],
-    ['a sharp s as two', 'grossen', 'ÜBERSICHT der Größen'],
+    ['ss in place of a sharp s', 'grossen', 'ÜBERSICHT der Größen'],
     ['full-width letters', 'ｅｘｐｏｒｔ ｐｄｆ', 'Export as PDF'],
     ['Cyrillic in another case', 'ПОИСК сло', 'Поиск по словам'],
     ['Japanese', '日本', '日本語 の検索'],
@@ -293,11 +293,11 @@ describe('the search in titles', () => {
     ['a hyphenated word', 'sign-on', 'Single sign-on with OpenID'],
     ['the parts of a hyphenated word', 'sign on', 'Single sign-on with OpenID'],
     ['the beginning of a hyphenated word', 'sign-o', 'Single sign-on with OpenID'],
-    ['the beginning of one part', 'sig', 'Single sign-on with OpenID'],
+    ['the beginning of one part of a hyphenated word', 'sig', 'Single sign-on with OpenID'],
     ['punctuation around words', '(dark) mode!', 'Dark mode: colours & themes (beta)!'],
     ['an apostrophe', "don't", "Don't notify me at 3.14 o'clock"],
     ['a number with a point', '3.14', "Don't notify me at 3.14 o'clock"],
-    ['a version', '2.10', 'Version 2.10 released'],
+    ['a version number', '2.10', 'Version 2.10 released'],
   ])('the idea search for %s finds the only idea with a matching title', async (_, q, title) => {
     expect(await finds(q)).toEqual([title]);
   });
@@ -423,7 +423,7 @@ describe('the order of the list', () => {
     expect(await board.titles({ sort: 'top' })).toEqual(['seven', 'two', 'zero b', 'zero a', 'minus']);
   });
 
-  test.each(['oldest', 'score', 'NEWEST', ''])('the invalid sort order %j is rejected', async sort => {
+  test.each(['oldest', 'score', 'NEWEST', ''])('the list of ideas rejects the invalid sort order %j', async sort => {
     const { list } = await openBoard();
     expect(await list({ sort })).toMatchObject({ status: 422, key: 'validation_failed' });
   });
@@ -443,7 +443,7 @@ describe('the pages of the list', () => {
   });
 
   test.each(['1', '20', '100'])(
-    'a page of up to %s ideas says whether a next page exists, and has a cursor only if a next page exists',
+    'a page of at most %s ideas says whether a next page exists, and has a cursor only if a next page exists',
     async perPage => {
       const size = Number(perPage);
       const first = (await board.list({ per_page: perPage })).body;
@@ -458,7 +458,7 @@ describe('the pages of the list', () => {
     },
   );
 
-  test('a full page that ends with the last idea of the list says that there is no next page', async () => {
+  test('a full page with the last idea of the list of ideas says that there is no next page', async () => {
     const own = await openBoard();
     await insertTitles(own, ['a', 'b', 'c', 'd']);
     expect((await own.list({ per_page: '2', page: '2' })).body).toMatchObject({ has_more: false, next_cursor: null });
@@ -487,7 +487,7 @@ describe('the pages of the list', () => {
     'page=99999999999999999999',
     'limit=5',
     'offset=5',
-  ])('a list request with the invalid query %s is rejected', async query => {
+  ])('a request for the list of ideas with the invalid query %s is rejected', async query => {
     const answer = await board.list(query);
     expect([answer.status, answer.key]).toEqual([422, 'validation_failed']);
     expect(answer.body.error.issues[0].path[0]).toBe('query');
@@ -519,11 +519,11 @@ describe('the pages of the list', () => {
   test.each([
     ['newest', {}],
     ['top', { sort: 'top' }],
-    ['newest of one category', { status: 'planned' }],
-    ['top of a search', { sort: 'top', q: 'idea' }],
-    ['newest of a search', { q: 'idea' }],
+    ['newest of the ideas with the status planned', { status: 'planned' }],
+    ['top of the search results', { sort: 'top', q: 'idea' }],
+    ['newest of the search results', { q: 'idea' }],
   ] as [string, Record<string, string>][])(
-    'pages that are read by cursor contain the same ideas as pages that are read by number: %s',
+    'the pages of a list of ideas contain the same ideas in the same order if they are read by cursor or by number: %s',
     async (_, query) => {
       const whole: number[] = [];
       for (const page of ['1', '2']) {
@@ -540,7 +540,7 @@ describe('the pages of the list', () => {
   );
 
   test.each(['newest', 'top'])(
-    'a client that reads the list by cursor gets each existing idea exactly once while new ideas arrive: sorted by %s',
+    'a client that reads the list of ideas by cursor gets each existing idea exactly once while new ideas arrive: sorted by %s',
     async sort => {
       const own = await openBoard({}, 'write');
       const start = Date.now();
@@ -560,7 +560,7 @@ describe('the pages of the list', () => {
     },
   );
 
-  test('reading pages by cursor works if the database has a time zone other than UTC', async () => {
+  test('the pages of the list of ideas can be read by cursor if the database has a time zone other than UTC', async () => {
     const db = await createTestDatabase();
     onTestFinished(() => db.drop());
     const outside = await connect(db.url);
@@ -578,7 +578,7 @@ describe('the pages of the list', () => {
     expect((await own.list()).body.data[0].created_at).toBe('2026-03-14T09:26:53.589Z');
   });
 
-  test('a list request with an invalid cursor is rejected', async () => {
+  test('a request for the list of ideas with an invalid cursor is rejected', async () => {
     const newest = (await board.list({ per_page: '5' })).body.next_cursor;
     const top = (await board.list({ per_page: '5', sort: 'top' })).body.next_cursor;
     const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
@@ -606,7 +606,7 @@ describe('the pages of the list', () => {
     }
   });
 
-  test('a list request with both a page number and a cursor is rejected', async () => {
+  test('a request for the list of ideas with both a page number and a cursor is rejected', async () => {
     const { next_cursor } = (await board.list({ per_page: '5' })).body;
     for (const page of ['1', '2']) {
       const answer = await board.list({ cursor: next_cursor, page });
@@ -614,7 +614,7 @@ describe('the pages of the list', () => {
     }
   });
 
-  test("a request with a cursor of another board still lists only ideas of the token's board", async () => {
+  test("a request for the list of ideas with a cursor of another board's list still returns only ideas of the token's board", async () => {
     const other = await openBoard();
     await insertTitles(other, ['Only here']);
     const { next_cursor } = (await board.list({ per_page: '5', sort: 'top' })).body;

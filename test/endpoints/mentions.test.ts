@@ -69,11 +69,11 @@ async function highlighted(by?: Visitor, id = ideaId) {
 describe('a name after @', () => {
   test.each([
     ['Hello @Mona Member, look', 'before a comma'],
-    ['@mona MEMBER', 'in another case'],
+    ['@mona MEMBER', 'in upper and lower case'],
     ['(@Mona Member)', 'in brackets'],
     ['@Mona Member’s idea', 'before an apostrophe'],
-    ['first line\n@Mona Member\nlast line', 'on a line of its own'],
-  ])('the comment %j mentions the member Mona Member: the name is %s', async body => {
+    ['first line\n@Mona Member\nlast line', 'on a separate line'],
+  ])('the comment %j mentions the member Mona Member (position or spelling of the name: %s)', async body => {
     const mona = await member('Mona Member');
     expect((await comment(body)).body.body).toBe(body);
     expect(await told()).toEqual({ 'user.mentioned': [mona] });

@@ -187,7 +187,7 @@ describe('a chain of merges', () => {
     expect(await votes(a)).toEqual(['up', 'up', 'up', 'none', 'none', 'none']);
   });
 
-  test('undoing all merges of a chain in reverse order restores the votes on all ideas of the chain', async () => {
+  test('undoing all merges in a chain of merged ideas in reverse order restores the votes on all these ideas', async () => {
     const a = await idea('up');
     const b = await idea('none', 'up');
     const c = await idea('none', 'none', 'up');
@@ -375,7 +375,7 @@ test('two merges of the same two ideas in opposite directions lock the ideas in 
   expect(statements.filter(({ text }) => text === 'begin')).toHaveLength(3);
 });
 
-test('while an unmerge waits for the lock on an idea that a concurrent merge added to the chain, it holds no lock on other ideas', async () => {
+test('while an unmerge waits for the lock on an idea that a concurrent merge added to the chain of merged ideas, it holds no lock on other ideas', async () => {
   const [target, source, middle] = [await idea(), await idea('up'), await idea('down', 'up')];
   await merge(source, middle);
   const [first, second] = [await server.database.pool.connect(), await server.database.pool.connect()];
@@ -461,7 +461,7 @@ test('votes that arrive during merges and unmerges are neither lost nor counted 
   expect(await votes(target)).toEqual(accepted[target]);
 });
 
-test('concurrent unmerges of all ideas of a chain succeed, even while a merge makes the chain longer', async () => {
+test('concurrent unmerges of all ideas in a chain of merged ideas succeed, even while a merge makes the chain longer', async () => {
   for (let round = 0; round < 3; round++) {
     const chain = await Promise.all(Array.from({ length: 8 }, () => idea('up')));
     for (let n = 0; n + 1 < chain.length; n++) await merge(chain[n] ?? 0, chain[n + 1]);

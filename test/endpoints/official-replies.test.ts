@@ -154,13 +154,13 @@ describe('the official reply of a status change', () => {
     expect(answer.key).toBe('insufficient_scope');
   });
 
-  test('a user can give an official reply directly after their own comment, but cannot comment directly after the reply', async () => {
+  test('a user can give an official reply directly after their own comment, but cannot add a comment directly after their own official reply', async () => {
     await comment('We look into it.');
     expect((await setStatus('planned', 'In spring.')).status).toBe(200);
     expect(await comment('One more thing.')).toMatchObject({ status: 422, key: 'consecutive_comment' });
   });
 
-  test("a request can set a status that is closed for comments and add an official reply, and the reply's author can edit the reply", async () => {
+  test("a request can set a status that is closed for comments together with an official reply, and the reply's author can edit the reply", async () => {
     expect((await setStatus('no', 'It does not fit our gaols.')).status).toBe(200);
     expect(await comment('Why?', (await issueToken(server, world, 'write')).token)).toMatchObject({
       key: 'status_comments_closed',

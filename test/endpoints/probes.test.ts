@@ -228,7 +228,7 @@ describe('GET /ready', () => {
     },
   );
 
-  test('50 concurrent requests to /ready share their checks and cause fewer than 50 audit entries', async () => {
+  test('50 concurrent requests to /ready share the results of their checks and cause fewer than 50 audit entries', async () => {
     const answers = await Promise.all([...Array(50)].map(() => ready()));
     for (const answer of answers) expectReady(answer);
     await server.sql('delete from heartbeats');

@@ -116,7 +116,7 @@ test('one of four parallel requests with the same idea and on_similar=reject cre
   expect(await countIdeas()).toBe(1);
 });
 
-test('a repeated request with on_similar=reject and an Idempotency-Key gets the first answer again, but after a refusal the key can be reused', async () => {
+test('a repeated request with on_similar=reject and an Idempotency-Key gets the first answer again, but after a refusal a new request can reuse the key', async () => {
   const first = await create('Export a board as CSV', { 'idempotency-key': 'a' });
   const again = await create('Export a board as CSV', { 'idempotency-key': 'a' });
   expect([first.status, again.status, again.body.id]).toEqual([201, 201, first.body.id]);

@@ -89,7 +89,7 @@ test('an idea cannot be set to a status that only another board of the account h
   expect([answer.status, answer.key]).toEqual([422, 'invalid_status']);
 });
 
-test("a status change moves the idea's updated_at forward, and setting the same status again changes nothing", async () => {
+test('a status change moves the time `updated_at` of the idea forward, and setting the same status again changes nothing', async () => {
   const ideaId = await insertIdea(server, world, { status: 'new', createdAt: new Date('2026-01-01T00:00:00Z') });
   await setUpdatedAt(server, ideaId, '2026-01-01T00:00:00Z');
   const first = await setStatus(ideaId, 'next');

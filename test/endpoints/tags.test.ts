@@ -177,7 +177,7 @@ test('an idea that already has more than 10 tags shows all its tags; these tags 
 test.each([
   ['digits', (id: number) => String(id)],
   ['digits after zeros', (id: number) => `00${id}`],
-])('a request may send the id of a tag as a string of %s', async (_, write) => {
+])('a request that adds a tag to an idea may send the id of the tag as a string of %s', async (_, write) => {
   const ideaId = await insertIdea(server, world);
   const answer = await add(ideaId, write(billing));
   expect(answer).toMatchObject({ status: 200, body: { tags: [{ id: billing }] } });

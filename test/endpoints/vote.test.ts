@@ -79,7 +79,7 @@ describe('the vote of a token', () => {
     expect(await server.sql('select xmin from ideas where id = $1', [ideaId])).toEqual(idea);
   });
 
-  test("a vote does not change the idea's updated_at", async () => {
+  test('a vote does not change the time `updated_at` of the idea', async () => {
     const before = (await request(server, `GET /api/v1/ideas/${ideaId}`, { token })).body.updated_at;
     await vote('up');
     expect((await request(server, `GET /api/v1/ideas/${ideaId}`, { token })).body.updated_at).toBe(before);

@@ -83,7 +83,7 @@ test('the list of votes has the votes of tokens and of people, newest first, eac
   });
 });
 
-test('a changed vote keeps the time of the first vote in the list of votes, and a withdrawn vote disappears from the list', async () => {
+test("in the list of votes, a changed vote keeps the time of the voter's first vote, and a withdrawn vote disappears", async () => {
   const { token } = await voteAs('First', 'up', ideaId);
   const { token: other } = await voteAs('Second', 'up', ideaId);
   clock.advance(60_000);

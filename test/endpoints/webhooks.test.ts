@@ -158,7 +158,7 @@ describe('the permission to manage webhooks', () => {
     expect((await ask('GET /webhooks')).body.data).toEqual([]);
   });
 
-  test("a request to redeliver a webhook's delivery gets 404 and changes nothing if the request names another webhook", async () => {
+  test("a request to redeliver a webhook's delivery gets 404 and changes nothing if its path names another webhook", async () => {
     const { world, ask } = await tokenForWebhooks();
     const { deliveryId, spareWebhookId } = await createTargets(server, world);
     const before = await snapshot(server);

@@ -69,13 +69,13 @@ describe('a submission of the form tool', () => {
   });
 
   test.each([
-    ['another secret', { secret: 'another secret, just as long as it' }],
+    ['a signature with another secret', { secret: 'another secret, just as long as it' }],
     ['an old timestamp', { signedAt: '2026-03-14T08:54:59.000Z' }],
     ['a future timestamp', { signedAt: '2026-03-14T09:05:01.000Z' }],
     ['an invalid signature', { signature: 't=1,v1=nonsense' }],
     ['an empty signature', { signature: '' }],
   ] satisfies [string, Sending][])(
-    'a form submission with %s is rejected, is recorded in the audit log and stores nothing',
+    'a form submission with %s is rejected and stores nothing, and the rejection is in the audit log',
     async (_, sending) => {
       server.auditLines.length = 0;
       expect(await send(submission('s-1'), sending)).toMatchObject({ status: 401, key: 'unauthorized' });
@@ -111,7 +111,7 @@ describe('a submission of the form tool', () => {
   });
 });
 
-test('when the status of an idea from a form submission changes, the stored submission gets the new status', async () => {
+test('when the status of an idea from a form submission changes, the example extension stores the new status in the submission', async () => {
   await send(submission('s-1'));
   const [idea] = await ideas();
   const { token } = await issueToken(db, world, 'moderate');

@@ -114,7 +114,7 @@ describe('an extension that cannot be registered', () => {
   const start = (extension: Extension) => buildApp({ ...server.dependencies, extensions: [echo, extension] });
 
   test.each([
-    ['rejects', async () => Promise.reject(new Error('no such form\nat all')), 'no such form'],
+    ['rejects its promise', async () => Promise.reject(new Error('no such form\nat all')), 'no such form'],
     [
       'adds a route twice',
       (app => {
@@ -124,7 +124,7 @@ describe('an extension that cannot be registered', () => {
       "Method 'GET' already declared for route '/ext/broken/twice'",
     ],
     [
-      'has a part that rejects',
+      'contains a plugin that rejects its promise',
       (app => {
         app.register(async () => Promise.reject(new Error('the part is missing')));
       }) as NonNullable<Extension['register']>,

@@ -178,8 +178,8 @@ describe('members without permission', () => {
   };
 
   test.each([
-    ['moderates without the role', 'member', false, 'insufficient_scope'],
-    ['writes while blocked', 'moderator', true, 'user_blocked'],
+    ['is not a moderator', 'member', false, 'insufficient_scope'],
+    ['is blocked', 'moderator', true, 'user_blocked'],
   ])('an extension cannot change an idea on behalf of a member who %s', async (_, role, isBlocked, key) => {
     const by = await acting(role, isBlocked);
     const ideaId = await insertIdea(server, world);
