@@ -83,7 +83,7 @@ test('the list of votes has the votes of tokens and of people, newest first, eac
   });
 });
 
-test("in the list of votes, a changed vote keeps the time of the voter's first vote, and a withdrawn vote disappears", async () => {
+test("the list of votes shows a changed vote with the time of the voter's first vote, and does not show a withdrawn vote", async () => {
   const { token } = await voteAs('First', 'up', ideaId);
   const { token: other } = await voteAs('Second', 'up', ideaId);
   clock.advance(60_000);

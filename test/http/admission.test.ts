@@ -59,11 +59,11 @@ describe('a request without a valid token', () => {
 
   const invalid: [string, () => string | undefined][] = [
     ['no Authorization header', () => undefined],
-    ['an empty one', () => ''],
-    ['a scheme alone', () => 'Bearer'],
+    ['an empty Authorization header', () => ''],
+    ['only a scheme', () => 'Bearer'],
     ['a scheme and a space', () => 'Bearer '],
-    ['another scheme', () => `Basic ${Buffer.from(`token:${known.token}`).toString('base64')}`],
-    ['another scheme with the token', () => `Token ${known.token}`],
+    ['the scheme Basic', () => `Basic ${Buffer.from(`token:${known.token}`).toString('base64')}`],
+    ['the scheme Token', () => `Token ${known.token}`],
     ['the token without a scheme', () => known.token],
     ['text after the token', () => `Bearer ${known.token} more`],
     ['the token twice', () => `Bearer ${known.token}, Bearer ${known.token}`],
@@ -75,7 +75,7 @@ describe('a request without a valid token', () => {
     ['a secret in another case', () => `Bearer ib_${known.id}_${swapCase(secret)}`],
     ['an unknown id', () => `Bearer ib_999999999_${secret}`],
     ['an id with a leading zero', () => `Bearer ib_0${known.id}_${secret}`],
-    ['an id larger than any', () => `Bearer ib_9999999999999999_${secret}`],
+    ['an id that is larger than any token id', () => `Bearer ib_9999999999999999_${secret}`],
     ['a negative id', () => `Bearer ib_-1_${secret}`],
     ['SQL in the id', () => `Bearer ib_1' or '1'='1_${secret}`],
   ];
@@ -238,7 +238,7 @@ describe('the board of a request', () => {
     }
   });
 
-  test("a board slug in a request always means a board of the token's account, even if another account uses the same slug", async () => {
+  test("a board slug in a request always means a board of the token's account, even if a board of another account has the same slug", async () => {
     const twin = await createWorld(server, { slug: world.boardSlug });
     const { token } = await issueToken(server, twin, 'read');
     expect(await board(token, `?board=${world.boardSlug}`)).toMatchObject({ body: { board: { id: twin.boardId } } });

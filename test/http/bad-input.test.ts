@@ -438,12 +438,12 @@ describe.each(writes.filter(({ hasBody }) => !hasBody))(
     });
 
     test.each([
-      ['none', {}],
-      ['none, with the content type of one', { headers: json }],
-      ['an empty one', { headers: json, body: '' }],
+      ['no body', {}],
+      ['no body, but a JSON content type', { headers: json }],
+      ['an empty body with a JSON content type', { headers: json, body: '' }],
       ['an empty object', { headers: json, body: ' {} ' }],
     ] satisfies [string, RawRequestOptions][])(
-      'an operation without body fields succeeds with this request body: %s',
+      'an operation without body fields succeeds with this kind of request body: %s',
       async (_what, options) => {
         const fresh = await createTargets(server, world);
         const [method = '', path = ''] = requestOf(operation, fresh).line.split(' ');
@@ -541,7 +541,7 @@ describe.each(reads.filter(({ id }) => id.startsWith('list')))('the operation $m
   });
 });
 
-test('a request to GET /api/v1/ideas with an invalid filter, sort order or search text is refused', async () => {
+test('a request to GET /api/v1/ideas with an invalid filter, an invalid sort order or an invalid search text is refused', async () => {
   const queries = [
     'status=',
     'status=inbox',
@@ -661,7 +661,7 @@ test('a request with the unsupported method PUT gets 405, even with an invalid b
   }
 });
 
-test('if a request has several errors, the response contains only the error that the server checks first', async () => {
+test("if a request has several errors, the response contains only the error that comes first in the server's order of checks", async () => {
   const [ideaPath, missingPath] = [`/api/v1/ideas/${targets.ideaId}/vote`, '/api/v1/ideas/999999999/vote'];
   const reader = await issueToken(server, world, 'read');
   const text = { 'content-type': 'text/plain' };

@@ -16,12 +16,12 @@ const call = '{"jsonrpc":"2.0","id":1,"method":"tools/list"}';
 const form = 'application/x-www-form-urlencoded';
 
 const bodies: [string, string, string, string][] = [
-  ['REST', '/api/v1/ideas/:id/vote', 'application/json', vote],
-  ['the tools', '/api/v1/mcp', 'application/json', call],
-  ['a form of a page', '/sign-in', form, 'email=a&password=b'],
-  ['OAuth tokens', '/oauth/token', form, 'grant_type=refresh_token'],
-  ['OAuth registration', '/oauth/register', 'application/json', '{"redirect_uris":["http://localhost/x"]}'],
-  ['OAuth revocation', '/oauth/revoke', form, 'token=x'],
+  ['a REST request', '/api/v1/ideas/:id/vote', 'application/json', vote],
+  ['an MCP request', '/api/v1/mcp', 'application/json', call],
+  ['the form of a page', '/sign-in', form, 'email=a&password=b'],
+  ['an OAuth token request', '/oauth/token', form, 'grant_type=refresh_token'],
+  ['an OAuth client registration', '/oauth/register', 'application/json', '{"redirect_uris":["http://localhost/x"]}'],
+  ['an OAuth token revocation', '/oauth/revoke', form, 'token=x'],
 ];
 
 test.each(bodies)(

@@ -4,7 +4,7 @@ import { createWorld, insertIdea, issueToken } from '../helpers/fixtures.ts';
 import { request } from '../helpers/request.ts';
 import { startServer } from '../helpers/server.ts';
 
-test('a server that is shutting down answers requests on open connections and accepts no new connections', async () => {
+test('a server that is shutting down still answers requests on open connections, but accepts no new connections', async () => {
   const server = await startServer();
   const world = await createWorld(server);
   const ideaId = await insertIdea(server, world);

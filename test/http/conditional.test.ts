@@ -63,7 +63,7 @@ describe.each(reads)('the operation $method $path', operation => {
     expect(await charged()).toBe(11);
   });
 
-  test('a HEAD request gets the same answer as a GET request, but without the body, even if the answer is 304', async () => {
+  test('a HEAD request gets the same status and headers as a GET request, but no body, even if the answer is 304', async () => {
     const { line } = requestOf(operation, targets);
     const head = line.replace('GET', 'HEAD');
     const full = await ask(line);

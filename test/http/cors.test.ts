@@ -48,12 +48,12 @@ describe('a web page of an allowed origin', () => {
   });
 
   test.each<[name: string, line: string, status: number, vary?: string]>([
-    ['a success', 'GET /api/v1/ideas', 200],
-    ['a refusal', 'GET /api/v1/ideas/999999999', 404],
+    ['a successful response', 'GET /api/v1/ideas', 200],
+    ['an error response', 'GET /api/v1/ideas/999999999', 404],
     ['an unknown path', 'GET /api/v1/nothing', 404],
     ['a path that cannot be decoded', 'GET /api/v1/ideas/%ff', 404],
     ['an unsupported method', 'PUT /api/v1/ideas', 405],
-    ['the document', 'GET /api/v1/openapi.json', 200, 'Origin, Accept-Encoding'],
+    ['the OpenAPI document', 'GET /api/v1/openapi.json', 200, 'Origin, Accept-Encoding'],
   ])(
     'a web page of an allowed origin can read the response and the headers that the API exposes: %s',
     async (_, line, status, vary = 'Origin') => {

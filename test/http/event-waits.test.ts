@@ -70,7 +70,7 @@ describe('a request that waits for events', () => {
     expect(await slotsOf(scene)).toEqual([]);
   });
 
-  test('a request for events with the parameter `wait` is answered immediately if matching events already exist', async () => {
+  test('a request for events with the parameter `wait` is answered immediately if matching events exist before the request', async () => {
     const scene = await createScene();
     await create(scene, 'Already there');
     await awaitSlots(scene, 0);
@@ -173,7 +173,7 @@ describe('the slots of a token for waiting requests', () => {
     expect(await slotsOf(scene)).toEqual([]);
   });
 
-  test("while a token has its maximum of requests that wait for events, requests of another token can wait, and the first token's other requests succeed", async () => {
+  test("while a token has its maximum of requests that wait for events, other tokens' requests can wait, and the first token's requests without a wait succeed", async () => {
     const scene = await createScene();
     const waiting = [wait(scene), wait(scene)];
     await awaitSlots(scene, 2);
@@ -197,7 +197,7 @@ describe('the slots of a token for waiting requests', () => {
     await awaitSlots(scene, 0);
   });
 
-  test("requests that wait for events on a killed server soon stop counting against the token's limit, but other waiting requests still count", async () => {
+  test("if a server is killed, its requests that waited for events soon stop counting against the token's limit, but waiting requests of other servers still count", async () => {
     const scene = await createScene();
     const waiting = wait(scene);
     await awaitSlots(scene, 1);
@@ -229,9 +229,14 @@ describe('access that ends during a wait', () => {
       401,
       'unauthorized',
     ],
-    ['the token loses the board', 'delete from api_token_boards where token_id = $1', 403, 'board_not_granted'],
     [
-      'the account is being erased',
+      'the token loses its grant on the board',
+      'delete from api_token_boards where token_id = $1',
+      403,
+      'board_not_granted',
+    ],
+    [
+      'the erasure of the account begins',
       `update accounts set deletion_scheduled_at = now(), erasure_began_at = now()
       where id = (select account_id from api_tokens where id = $1)`,
       401,

@@ -102,7 +102,7 @@ describe.each(posts)('a repeated $method $path', operation => {
     });
   }
 
-  test('a repeated request by a token with one board gets the first answer again even if only one of the two requests names the board', async () => {
+  test("a repeated request with an Idempotency-Key gets the first answer again even if only one of the two requests names the token's only board", async () => {
     const sent = requestOf(operation, targets);
     const named = { ...sent, line: `${sent.line}?board=${world.boardSlug}` };
     for (const [key, first, second] of [
@@ -244,7 +244,7 @@ test('an Idempotency-Key may have up to 255 printable ASCII characters', async (
   }
 });
 
-test('a repeated request gets the answer that the previous server version stored, even if only one of the two requests names the board', async () => {
+test('a repeated request with an Idempotency-Key gets the answer that the previous server version stored, even if only one of the two requests names the board', async () => {
   const { text } = await send(create, 'an-answer');
   for (const [key, query] of [
     ['stored-without', {}],
@@ -265,7 +265,7 @@ test('a repeated request gets the answer that the previous server version stored
   }
 });
 
-test("if the previous server version stored an answer without the ideas' field `url`, a repeated request gets the answer with this field", async () => {
+test("if the previous server version stored an answer without the ideas' field `url`, a repeated request with the same Idempotency-Key gets the answer with this field", async () => {
   const merge = { line: `POST /api/v1/ideas/${targets.ideaId}/merge`, json: { target_id: targets.targetId } };
   for (const [key, sent] of [
     ['created', create],
@@ -282,7 +282,7 @@ test("if the previous server version stored an answer without the ideas' field `
   }
 });
 
-test('a repeated request by a token with two boards gets the first answer again only if the repeated request names the same board', async () => {
+test('if a token has two boards, a repeated request with an Idempotency-Key gets the first answer again only if the repeated request names the same board', async () => {
   const other = await createBoard(server, world.accountId);
   await server.sql(
     `insert into api_token_boards (account_id, token_id, board_id, level) values ($1, $2, $3, 'moderate')`,
@@ -295,7 +295,7 @@ test('a repeated request by a token with two boards gets the first answer again 
   expect(isReplayed(await send(on(world.boardSlug), 'a-key'))).toBe(true);
 });
 
-test("a repeated MCP tool call gets the first answer again even if its arguments are in another order and also name the token's only board", async () => {
+test("a repeated MCP tool call with an idempotency key gets the first answer again even if its arguments have another order and also name the token's only board", async () => {
   const call = (given: Record<string, unknown>) =>
     request(server, 'POST /api/v1/mcp', {
       token,
@@ -316,7 +316,7 @@ test("a repeated MCP tool call gets the first answer again even if its arguments
   expect(await ideas()).toEqual(before);
 });
 
-test('a repeated request gets the first answer again even if its body has a number in another notation or a duplicated field', async () => {
+test('a repeated request with an Idempotency-Key gets the first answer again even if its body has a number in another notation or a duplicated field', async () => {
   const line = `/api/v1/ideas/${targets.ideaId}/merge`;
   const merge = (body: string) =>
     rawRequest(server, 'POST', line, {
@@ -338,7 +338,7 @@ test('a repeated request gets the first answer again even if its body has a numb
   }
 });
 
-test('a repeated request gets the first answer again even if the order of its fields, its white space or its escapes differ', async () => {
+test('a repeated request with an Idempotency-Key gets the first answer again even if the order of its fields, its white space or its escapes differ', async () => {
   const first = await send(create, 'a-key');
   const same = [
     '{"body":"And never again.","title":"Once"}',
@@ -431,7 +431,7 @@ test('requests to two paths with the same Idempotency-Key are independent', asyn
   expect(await storedKeys()).toHaveLength(4);
 });
 
-test('a repeated request gets an error instead of the first answer after its token was revoked or has lost the write grant', async () => {
+test('a repeated request with an Idempotency-Key gets an error instead of the first answer after its token was revoked or has lost the write grant', async () => {
   await send(create, 'a-key');
   await server.sql(`update api_token_boards set level = 'read' where token_id = $1`, [tokenId]);
   expect((await send(create, 'a-key')).key).toBe('insufficient_scope');
@@ -459,7 +459,7 @@ test('the server ignores the Idempotency-Key of a request with a method other th
   expect(await storedKeys()).toEqual([]);
 });
 
-test('a repeated request gets the first answer again even when the rate limit of the token is exhausted', async () => {
+test('a repeated request with an Idempotency-Key gets the first answer again even when the rate limit of the token is exhausted', async () => {
   const limited = await startServerForTest({ clock: testClock(), environment: { RATE_LIMIT_WRITE: '2' } });
   const { token: writer } = await issueToken(limited, await createWorld(limited), 'write');
   const post = (key: string) =>

@@ -144,7 +144,7 @@ test("a board's list of ideas and the response for this board contain no data of
   expect(tagIds.sort()).toEqual([targets.tagId, targets.assignedTagId].sort());
 });
 
-test("a request by a token with two boards finds an idea only if the request names the idea's board", async () => {
+test("a request by a token with two boards finds an idea only if the request names the idea's own board", async () => {
   const both = await issueToken(server, world, { [world.boardId]: 'moderate', [sibling.boardId]: 'moderate' });
   const there = elsewhere['another board of the account'] as Targets;
   const before = await snapshot(server);

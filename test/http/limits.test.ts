@@ -197,8 +197,8 @@ describe('requests that count against the rate limit', () => {
 
   test.each([
     ['404 for a missing idea', 'GET /api/v1/ideas/999999999', 404],
-    ['422 for a parameter', 'GET /api/v1/ideas?sort=oldest', 422],
-    ['403 for a board', 'GET /api/v1/board?board=other', 403],
+    ['422 for an invalid parameter', 'GET /api/v1/ideas?sort=oldest', 422],
+    ['403 for a board without a grant', 'GET /api/v1/board?board=other', 403],
     ['404 for an invalid id', 'GET /api/v1/ideas/first', 404],
     ['an answer without a body', 'HEAD /api/v1/board', 200],
   ])("a read request counts against the token's rate limit even if the answer is %s", async (_, line, status) => {
@@ -213,8 +213,8 @@ describe('requests that count against the rate limit', () => {
 
   test.each([
     ['400 for malformed JSON', { raw: '{', headers: { 'content-type': 'application/json' } }, 400],
-    ['415 for the content type', { raw: 'up', headers: { 'content-type': 'text/plain' } }, 415],
-    ['413 for a large body', { json: { value: 'x'.repeat(70_000) } }, 413],
+    ['415 for a wrong content type', { raw: 'up', headers: { 'content-type': 'text/plain' } }, 415],
+    ['413 for a body that is too large', { json: { value: 'x'.repeat(70_000) } }, 413],
     ['422 for an invalid field', { json: { value: 'sideways' } }, 422],
   ] as [string, RequestOptions, number][])(
     "a write request counts against the token's rate limit even if the answer is %s",
@@ -244,7 +244,7 @@ describe('requests that count against the rate limit', () => {
     expect(await charged('apitoken:read', () => read())).toBe(1);
   });
 
-  test("a request that gets 304 does not count against the token's rate limit, and the rate limit headers show this", async () => {
+  test("a request that gets 304 does not count against the token's rate limit, and the rate limit headers of its answer show this", async () => {
     const first = await read();
     const headers = { 'if-none-match': first.headers.get('etag') ?? '' };
     let answer: Answer | undefined;
@@ -267,7 +267,7 @@ describe('requests that count against the rate limit', () => {
     expect((await read(server, { headers })).status).toBe(429);
   });
 
-  test("a repeated request with an Idempotency-Key does not count against the token's rate limit, and the rate limit headers show this", async () => {
+  test("a repeated request with an Idempotency-Key does not count against the token's rate limit, and the rate limit headers of its answer show this", async () => {
     const headers = { 'idempotency-key': 'once' };
     expect(limitHeaders(await vote(server, { headers }))).toEqual(expected('apitoken:write', 19, writeReset));
     let answer: Answer | undefined;
@@ -337,7 +337,7 @@ describe('the rate limit of an IP address', () => {
     [`GET /api/v1/ideas/${'1'.repeat(200)}`, 404],
   ];
 
-  test.each(guarded)('the rate limit of an IP address applies to %s', async (line, status) => {
+  test.each(guarded)('the rate limit of an IP address applies to the request %s', async (line, status) => {
     for (let n = 0; n < 3; n++) expect((await request(strict, line)).status).toBe(status);
     const refused = await request(strict, line);
     expect(refused.status).toBe(429);
@@ -399,7 +399,7 @@ describe('the rate limit of an IP address', () => {
     expect(await keysOfAddresses()).toEqual(['ip:127.0.0.1']);
   });
 
-  test('if a request comes through trusted proxies, the rate limit applies to the last untrusted IP address in X-Forwarded-For', async () => {
+  test('if a request comes through trusted proxies, the rate limit applies to the last IP address in X-Forwarded-For that is not a trusted proxy', async () => {
     const proxied = await startReplica({ RATE_LIMIT_IP: '1', TRUST_PROXY: '127.0.0.1,10.0.0.0/8' });
     for (const address of ['203.0.113.1', '203.0.113.2', 'made-up, 203.0.113.3, 10.0.0.7']) {
       expect((await request(proxied, 'GET /nothing', from(address))).status).toBe(404);

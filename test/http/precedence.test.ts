@@ -68,14 +68,14 @@ interface Condition {
 const conditions: Condition[] = [
   {
     rank: 1,
-    name: 'the address is over its limit',
+    name: 'the IP address has exceeded its rate limit',
     status: 429,
     key: 'rate_limited',
     hold: () => exhaust('ip:127.0.0.1', server.config.RATE_LIMIT_IP, 60_000),
   },
   {
     rank: 2,
-    name: 'the secret is wrong',
+    name: 'the secret of the token is wrong',
     status: 401,
     key: 'unauthorized',
     hold: scene => {
@@ -91,7 +91,7 @@ const conditions: Condition[] = [
   },
   {
     rank: 3,
-    name: 'the token does not allow the network',
+    name: "the token does not allow the client's network",
     status: 403,
     key: 'network_not_allowed',
     hold: ({ tokenId }) =>
@@ -99,21 +99,21 @@ const conditions: Condition[] = [
   },
   {
     rank: 4,
-    name: 'the token is over its limit',
+    name: 'the token has exceeded its rate limit',
     status: 429,
     key: 'rate_limited',
     hold: ({ tokenId }) => exhaust(`apitoken:write:${tokenId}`, server.config.RATE_LIMIT_WRITE, 3_600_000),
   },
   {
     rank: 5,
-    name: 'the plan has no Agent API',
+    name: "the account's plan does not include the Agent API",
     status: 403,
     key: 'agent_api_unavailable',
     hold: ({ world }) => server.sql(`update accounts set plan = 'starter' where id = $1`, [world.accountId]),
   },
   {
     rank: 6,
-    name: 'a token with two boards names none',
+    name: 'the token has two boards and the request names none',
     status: 400,
     key: 'board_required',
     hold: async ({ world, tokenId }) => {
@@ -126,7 +126,7 @@ const conditions: Condition[] = [
   },
   {
     rank: 6,
-    name: 'the token does not grant the named board',
+    name: 'the token has no grant on the named board',
     status: 403,
     key: 'board_not_granted',
     hold: scene => {
@@ -135,21 +135,21 @@ const conditions: Condition[] = [
   },
   {
     rank: 7,
-    name: 'the grant is too low',
+    name: "the token's grant is too low",
     status: 403,
     key: 'insufficient_scope',
     hold: ({ tokenId }) => server.sql(`update api_token_boards set level = 'write' where token_id = $1`, [tokenId]),
   },
   {
     rank: 8,
-    name: 'the issuer is not a moderator',
+    name: "the token's issuer is not a moderator",
     status: 403,
     key: 'token_issuer_not_moderator',
     hold: ({ issuerId }) => server.sql(`update memberships set role = 'member' where user_id = $1`, [issuerId]),
   },
   {
     rank: 8,
-    name: 'the issuer is blocked',
+    name: "the token's issuer is blocked",
     status: 403,
     key: 'user_blocked',
     hold: ({ world, issuerId }) =>
@@ -193,7 +193,7 @@ const conditions: Condition[] = [
   },
   {
     rank: 10,
-    name: 'the body lacks its field',
+    name: 'the body lacks a required field',
     status: 422,
     key: 'validation_failed',
     hold: scene => {
@@ -218,7 +218,7 @@ const conditions: Condition[] = [
   },
   {
     rank: 13,
-    name: 'the status is not in the registry',
+    name: 'the board does not have the requested status',
     status: 422,
     key: 'invalid_status',
     hold: scene => {
@@ -244,8 +244,8 @@ const ofTheBody = new Set([
   'the body is too large',
   'the body is not JSON',
   'the body has an unknown field',
-  'the body lacks its field',
-  'the status is not in the registry',
+  'the body lacks a required field',
+  'the board does not have the requested status',
 ]);
 
 async function outcomeOf(...held: Condition[]) {
@@ -260,7 +260,7 @@ async function outcomeOf(...held: Condition[]) {
   return { status, key, left: idea?.key };
 }
 
-test('a request without any of the tested errors gets 200 and takes effect', async () => {
+test('a request gets 200 and takes effect if none of the tested errors applies', async () => {
   expect(await outcomeOf()).toEqual({ status: 200, key: undefined, left: 'planned' });
 });
 

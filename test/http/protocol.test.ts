@@ -97,21 +97,24 @@ function requestLines(of: TestServer = server): LogLine[] {
 describe('a HEAD request', () => {
   const gets = Object.values(contract).filter(({ method }) => method === 'GET');
 
-  test.each(gets)('HEAD $path gets the same answer as GET $path but without the body', async route => {
-    const path = route.path.replace(':id', String(ideaId));
-    const options = (route.metadata as RouteMetadata).auth === 'none' ? {} : { token };
-    const get = await request(server, `GET ${path}`, options);
-    const head = await request(server, `HEAD ${path}`, options);
-    expect(head.status).toBe(get.status);
-    expect(head.text).toBe('');
-    expect(get.text).not.toBe('');
-    const names = ['content-type', 'etag', 'cache-control', 'ratelimit-policy', 'x-ratelimit-limit'];
-    for (const name of names) expect([name, head.headers.get(name)]).toEqual([name, get.headers.get(name)]);
-    // Only the body of GET /api/v1/token varies in length, because it contains the number of remaining requests.
-    if (route.path !== '/api/v1/token') {
-      expect(head.headers.get('content-length')).toBe(get.headers.get('content-length'));
-    }
-  });
+  test.each(gets)(
+    'a HEAD request for $path gets the same answer as a GET request, but without the body',
+    async route => {
+      const path = route.path.replace(':id', String(ideaId));
+      const options = (route.metadata as RouteMetadata).auth === 'none' ? {} : { token };
+      const get = await request(server, `GET ${path}`, options);
+      const head = await request(server, `HEAD ${path}`, options);
+      expect(head.status).toBe(get.status);
+      expect(head.text).toBe('');
+      expect(get.text).not.toBe('');
+      const names = ['content-type', 'etag', 'cache-control', 'ratelimit-policy', 'x-ratelimit-limit'];
+      for (const name of names) expect([name, head.headers.get(name)]).toEqual([name, get.headers.get(name)]);
+      // Only the body of GET /api/v1/token varies in length, because it contains the number of remaining requests.
+      if (route.path !== '/api/v1/token') {
+        expect(head.headers.get('content-length')).toBe(get.headers.get('content-length'));
+      }
+    },
+  );
 
   test('a HEAD request that the server refuses gets the HTTP status of the error and no body', async () => {
     for (const [line, options, status] of [

@@ -37,17 +37,20 @@ const form = 'Host: x\r\nContent-Type: application/x-www-form-urlencoded\r\n';
  * request.
  */
 const unfinished: [string, string][] = [
-  ['a body of the tools', `POST /api/v1/mcp HTTP/1.1\r\n${json}Content-Length: 100\r\n\r\n{`],
-  ['a chunked body of the tools', `POST /api/v1/mcp HTTP/1.1\r\n${json}Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n`],
-  ['a form for tokens', `POST /oauth/token HTTP/1.1\r\n${form}Content-Length: 100\r\n\r\ngrant_type=`],
-  ['a registration', `POST /oauth/register HTTP/1.1\r\n${json}Content-Length: 100\r\n\r\n{`],
-  ['a form of a page', `POST /unsubscribe?token=x HTTP/1.1\r\n${form}Content-Length: 100\r\n\r\na=`],
-  ['a request whose headers do not end', 'GET /health HTTP/1.1\r\nHost: x\r\n'],
+  ['the body of an MCP request', `POST /api/v1/mcp HTTP/1.1\r\n${json}Content-Length: 100\r\n\r\n{`],
+  [
+    'the chunked body of an MCP request',
+    `POST /api/v1/mcp HTTP/1.1\r\n${json}Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n`,
+  ],
+  ['the form of an OAuth token request', `POST /oauth/token HTTP/1.1\r\n${form}Content-Length: 100\r\n\r\ngrant_type=`],
+  ['the body of an OAuth client registration', `POST /oauth/register HTTP/1.1\r\n${json}Content-Length: 100\r\n\r\n{`],
+  ['the form of a page', `POST /unsubscribe?token=x HTTP/1.1\r\n${form}Content-Length: 100\r\n\r\na=`],
+  ['the headers of a request', 'GET /health HTTP/1.1\r\nHost: x\r\n'],
 ];
 
 describe('slow requests', () => {
   test.each(unfinished)(
-    'the server answers an incomplete request with an error and closes the connection: %s',
+    'the server answers an incomplete request with an error and closes the connection (incomplete part: %s)',
     async (_, text) => {
       const server = await start({ REQUEST_TIMEOUT_MS: '300' });
       const answer = await exchangeRaw(server, text);
@@ -185,8 +188,8 @@ describe('invalid HTTP', () => {
   const refused: [string, string, ErrorKey][] = [
     ['unknown method', 'FROB /health HTTP/1.1\r\nHost: x\r\n\r\n', 'unknown_method'],
     ['method in lower case', 'get /health HTTP/1.1\r\nHost: x\r\n\r\n', 'unknown_method'],
-    ['CONNECT', 'CONNECT example.com:80 HTTP/1.1\r\nHost: example.com\r\n\r\n', 'unknown_method'],
-    ['TLS', '\x16\x03\x01\x02\x00\x01', 'unknown_method'],
+    ['the method CONNECT', 'CONNECT example.com:80 HTTP/1.1\r\nHost: example.com\r\n\r\n', 'unknown_method'],
+    ['a TLS handshake', '\x16\x03\x01\x02\x00\x01', 'unknown_method'],
     [
       'Content-Length without a number',
       'POST /health HTTP/1.1\r\nHost: x\r\nContent-Length: x\r\n\r\n',
@@ -198,7 +201,7 @@ describe('invalid HTTP', () => {
       'invalid_content_length',
     ],
     ['header without a colon', 'GET /health HTTP/1.1\r\nHost: x\r\nbroken\r\n\r\n', 'bad_request'],
-    ['other version', 'GET /health HTTP/9.9\r\nHost: x\r\n\r\n', 'bad_request'],
+    ['unknown HTTP version', 'GET /health HTTP/9.9\r\nHost: x\r\n\r\n', 'bad_request'],
     [
       'Content-Length beside chunks',
       'POST /health HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nContent-Length: 1\r\n\r\n',
@@ -237,7 +240,7 @@ describe('invalid HTTP', () => {
     },
   );
 
-  test('a client never gets the error for an invalid HTTP request as the answer to the previous request on the connection', async () => {
+  test('a client never gets the error for an invalid HTTP request as the answer to the valid request before it on the connection', async () => {
     const server = await start();
     const { send, closed } = await openConnection(server);
     await send('GET /health HTTP/1.1\r\nHost: x\r\n\r\nbroken');

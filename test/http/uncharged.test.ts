@@ -40,7 +40,7 @@ function expectUnavailable(answer: Answer) {
 
 const many = (ask: (n: number) => Promise<Answer>) => Promise.all(Array.from({ length: 12 }, (_, n) => ask(n + 1)));
 
-test('while the rate limit counters are locked, all IP addresses together may send only as many requests a minute as one address usually may', async () => {
+test('while the rate limit counters are locked, all IP addresses together can send only as many requests a minute as usually one IP address can', async () => {
   await lockCounters();
   const answers = await many(document);
   expect(answers.filter(({ status }) => status === 200)).toHaveLength(limit);
@@ -74,7 +74,7 @@ test('/health and /ready answer as usual while the rate limit counters are locke
   await outside.query('rollback');
 });
 
-test('if a rate limit counter is locked, a request without a token waits longer than a readiness probe, and is still counted', async () => {
+test('if a rate limit counter is locked, a request without a token waits longer for the lock than a readiness probe, and the server still counts the request', async () => {
   await lockCounters();
   const counted = ask('GET /api/v1/openapi.json', '203.0.113.77');
   // The readiness probe stops waiting for the lock earlier than the other request. So when the probe is answered, the

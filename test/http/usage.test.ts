@@ -39,7 +39,7 @@ async function serve(work: (server: Awaited<ReturnType<typeof startServer>>) => 
   }
 }
 
-test('a stopping server saves the operations that each token used, with the names of known parameters and fields in the requests', async () => {
+test('when a server stops, it saves the operations that each token used, with the names of the known parameters and fields in the requests', async () => {
   const { id, token } = await issueToken(db, world, 'write');
   const other = await issueToken(db, world, 'read');
   await serve(async server => {
@@ -61,7 +61,7 @@ test('a stopping server saves the operations that each token used, with the name
   expect(await rowsOf(other.id)).toEqual([{ operation: 'GET /api/v1/ideas', count: 1, parameters: {}, fields: {} }]);
 });
 
-test('a tool call counts as a use of its operation and of the MCP endpoint, and other MCP messages count only for the endpoint', async () => {
+test('a tool call counts as a use of its operation and of the MCP endpoint in the usage statistics, and other MCP messages count only for the endpoint', async () => {
   const { id, token } = await issueToken(db, world, 'read');
   const ideaId = await insertIdea(db, world);
   await serve(async server => {
@@ -77,7 +77,7 @@ test('a tool call counts as a use of its operation and of the MCP endpoint, and 
   ]);
 });
 
-test('requests that fail authentication or authorization do not count as usage', async () => {
+test('requests that fail authentication or authorization do not count in the usage statistics', async () => {
   const { id, token } = await issueToken(db, world, 'read');
   await serve(async server => {
     expect((await request(server, 'POST /api/v1/ideas', { token, json: { title: 'A', body: 'B' } })).status).toBe(403);
@@ -97,7 +97,7 @@ const useOf = (tokenId: number, changes: Partial<Use> = {}): Use => ({
   ...changes,
 });
 
-test('if several servers save usage in parallel, the request counts add up, and each parameter keeps the latest day of its use', async () => {
+test('if several servers save usage statistics in parallel, the request counts add up, and each parameter keeps the latest day of its use', async () => {
   const tokens = await Promise.all([1, 2, 3].map(() => issueToken(db, world, 'read')));
   const before = daysAgo(1);
   await recordUsage(
@@ -118,7 +118,7 @@ test('if several servers save usage in parallel, the request counts add up, and 
 
 const principalOf = (tokenId: number) => ({ tokenId, account: { id: world.accountId } }) as Principal;
 
-test('the usage counter saves its counts later if the database fails, and a deleted token does not affect the counts of other tokens', async () => {
+test('if the database fails, the usage counter saves its counts later, and counts of a deleted token do not prevent the counts of other tokens', async () => {
   const [kept, deleted] = [await issueToken(db, world, 'read'), await issueToken(db, world, 'read')];
   const warnings: unknown[] = [];
   const logger = { warn: (line: unknown) => warnings.push(line) };
@@ -137,7 +137,7 @@ test('the usage counter saves its counts later if the database fails, and a dele
   expect(await rowsOf(kept.id)).toEqual([expect.objectContaining({ count: 2, parameters: { q: today, sort: today } })]);
 });
 
-test('the usage counter holds at most 10,000 pairs of a token and an operation, and logs the number of uncounted requests', async () => {
+test('the usage counter counts at most 10,000 pairs of a token and an operation until it saves them, and logs the number of uncounted requests', async () => {
   const warnings: unknown[] = [];
   const logger = { warn: (line: unknown) => warnings.push(line) };
   const counter = buildUsageCounter({ ...db, clock: { now: () => now }, logger: logger as never });

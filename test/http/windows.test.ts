@@ -120,7 +120,7 @@ describe.each(windows)('the $name window', ({ opens, closes, tooEarly, tooLate, 
   });
 });
 
-test('after the voting window has closed, an existing vote cannot be changed, removed or repeated', async () => {
+test('after the voting window has closed, a token cannot change, remove or repeat its existing vote', async () => {
   const token = tokens['the owner, with write'];
   expect((await vote(token, 'up')).status).toBe(200);
   await setWindow('voting_close_at', opening);
