@@ -80,7 +80,7 @@ describe('the clean-up of expired rows', () => {
   });
 
   test.each(expiringTables)(
-    'the clean-up of expired rows deletes all expired rows of %s and keeps the other rows',
+    'the clean-up of expired rows deletes all expired rows of the table %s and keeps the other rows',
     async table => {
       await add(table, 1, 5_001, `now() - interval '1 second'`);
       await add(table, 6_000, 6_002, `now() + interval '1 minute'`);
@@ -90,7 +90,7 @@ describe('the clean-up of expired rows', () => {
     },
   );
 
-  test("the hourly clean-up deletes the stored network of a token's last use if the token was not used for 30 days", async () => {
+  test("the hourly clean-up deletes the stored IP network of a token's last use if the token was not used for 30 days", async () => {
     const use = `update api_tokens set last_used_network = '203.0.113.0/24', last_used_at = now() - $1::interval`;
     const networks = () => db.sql<{ network: string | null }>('select last_used_network as network from api_tokens');
     await db.sql(use, ['29 days 23 hours']);
@@ -115,7 +115,7 @@ describe('the clean-up of expired rows', () => {
     await db.sql('delete from rate_limits');
   });
 
-  test('the clean-up of expired rows deletes nothing if its abort signal is set', async () => {
+  test('the clean-up of expired rows deletes nothing if its abort signal is set before the start', async () => {
     await add('sessions', 1, 2, `now() - interval '1 second'`);
     await clear(AbortSignal.abort());
     expect(await count('sessions')).toBe(2);
@@ -130,7 +130,7 @@ describe('the clean-up of expired rows', () => {
   });
 });
 
-test('every task of the cron schedule exists in the worker, and the heartbeat task runs every minute', () => {
+test('the worker has a handler for every task of the cron schedule, and the heartbeat task runs every minute', () => {
   const ticking = extensionOf({
     name: 'ticking',
     on: { 'idea.voted': async () => {} },

@@ -91,7 +91,7 @@ describe('a refused MCP request', () => {
     expect(called.body.result.content[0].text).toContain('"agent_api_unavailable"');
   });
 
-  test("an MCP request from a web page of a forbidden origin is refused and does not count against the token's rate limit", async () => {
+  test("an MCP request from a web page whose origin is not allowed is refused and does not count against the token's rate limit", async () => {
     const { token, id } = await newToken();
     for (const origin of [
       'https://evil.example.com',
@@ -145,25 +145,19 @@ describe('an invalid MCP message', () => {
       'malformed_json',
       -32_700,
     ],
-    ['a body that is too large', { json: 'x'.repeat(65_537) }, 413, 'payload_too_large', -32_000],
-    [
-      'a body of another type',
-      { raw: '<a/>', headers: { 'content-type': 'text/xml' } },
-      415,
-      'unsupported_media_type',
-      -32_000,
-    ],
-    ['no body', {}, 400, 'invalid_message', -32_600],
-    ['a text', { json: 'tools/list' }, 400, 'invalid_message', -32_600],
+    ['too large', { json: 'x'.repeat(65_537) }, 413, 'payload_too_large', -32_000],
+    ['XML', { raw: '<a/>', headers: { 'content-type': 'text/xml' } }, 415, 'unsupported_media_type', -32_000],
+    ['missing', {}, 400, 'invalid_message', -32_600],
+    ['a JSON string', { json: 'tools/list' }, 400, 'invalid_message', -32_600],
     ['an array of messages', { json: [list, list] }, 400, 'invalid_message', -32_600],
     ['an empty array', { json: [] }, 400, 'invalid_message', -32_600],
     ['an object without JSON-RPC', { json: { method: 'tools/list' } }, 400, 'invalid_message', -32_600],
     // The server must check this body before the SDK reads it, because the SDK would write an error for each value in
     // the body.
-    ['an object of very many values', sentWith(`[${'1,'.repeat(10_000)}1]`), 400, 'invalid_message', -32_600],
+    ['an object with very many values', sentWith(`[${'1,'.repeat(10_000)}1]`), 400, 'invalid_message', -32_600],
     // The server must check this body before the SDK reads it, because the SDK would overflow the call stack.
-    ['an object that is very deep', sentWith('['.repeat(5000) + ']'.repeat(5000)), 400, 'invalid_message', -32_600],
-  ])('an MCP request whose body is %s is refused with a JSON-RPC error', async (_, sent, status, key, code) => {
+    ['a very deeply nested object', sentWith('['.repeat(5000) + ']'.repeat(5000)), 400, 'invalid_message', -32_600],
+  ])('an MCP request is refused with a JSON-RPC error if its body is %s', async (_, sent, status, key, code) => {
     const { token, id } = await newToken();
     expectRefusal(await post({ ...sent, token }), status, key, code);
     expect(await countsOf(id)).toEqual({});
@@ -224,7 +218,7 @@ describe('the rate limits of a token', () => {
     );
   });
 
-  test("a tool call that exceeds its token's write limit gets 429 with Retry-After, but tools/list and whoami still work", async () => {
+  test("a tool call that exceeds its token's write limit gets 429 with Retry-After, but tools/list and the tool whoami still work", async () => {
     const { token, id } = await newToken();
     const call = () => callTool(server, { token, name: 'create_idea', args: { title: 'One more', body: 'B' } });
     for (let n = 0; n < 5; n++) expect((await call()).status).toBe(200);

@@ -224,7 +224,7 @@ describe('the answer of a tool', () => {
     ['board_not_granted', 'get_board', () => ({ board: 'none' })],
     ['too_many_tags', 'add_idea_tag', () => ({ id: ideaIds[8], tag_id: tagIds.at(-1) })],
   ])(
-    'the error %s of an MCP tool call has at most 100,000 characters, even if the error lists as much data as possible',
+    "an MCP tool's error %s has at most 100,000 characters, even if the error lists as much data as possible",
     async (key, name, args) => {
       const { body } = await callTool(server, { token, name, args: { board: slug, ...args() } });
       const { isError, content } = body.result as { isError: boolean; content: { text: string }[] };

@@ -68,7 +68,9 @@ export function buildCases(): Case[] {
     const refused = keysOf(operation).filter(key => !ofNoCase.includes(key) && !isImpossible(operation, key));
     return [
       caseOf(operation, 'succeeds', undefined, {}),
-      ...(takesKey(operation) ? [caseOf(operation, 'is done once under a key', undefined, repeated)] : []),
+      ...(takesKey(operation)
+        ? [caseOf(operation, 'takes effect once if it is sent twice with one idempotency key', undefined, repeated)]
+        : []),
       ...refused.map(key => caseOf(operation, `is refused with ${key}`, key, conditionOf(key))),
     ];
   });

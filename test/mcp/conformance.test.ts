@@ -42,7 +42,7 @@ function conform(revision: string): Promise<{ isConforming: boolean; output: str
 }
 
 test.concurrent.each(['2026-07-28', '2025-11-25'])(
-  'the conformance suite for the MCP protocol version %s reports exactly the failures that the project expects',
+  'the conformance suite of the MCP project for the protocol version %s reports exactly the failures that the repository lists as expected',
   { timeout: 120_000 },
   async revision => {
     const { isConforming, output } = await conform(revision);

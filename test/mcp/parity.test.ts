@@ -47,7 +47,7 @@ const numbered = cases.map((one, n) => ({ ...one, n, tool: one.operation.metadat
 
 describe('requests and tool calls', () => {
   test.each(numbered)(
-    'the MCP tool $tool $name and gives the same answer as the matching HTTP request',
+    'a call of the MCP tool $tool $name, and gets the same answer as the matching HTTP request',
     async ({ n, ...one }) => {
       const scene = sceneOf(n);
       // The cases alternate between the four forms of a tool call.
@@ -94,7 +94,7 @@ describe('requests and tool calls', () => {
     },
   );
 
-  test('two servers end with the same database rows and jobs if one gets all test cases as HTTP requests and the other as tool calls', async () => {
+  test('if one server gets all test cases as HTTP requests and another server gets them as tool calls, both have the same database rows and jobs afterwards', async () => {
     const [ofRest, ofMcp] = await Promise.all([dump(rest), dump(mcp)]);
     expect(ofMcp).toEqual(ofRest);
     expect(ofRest.events?.length).toBeGreaterThan(5);

@@ -162,20 +162,23 @@ describe('the MCP protocol version of 2026', () => {
   test.each([
     ['headers that name another tool', { headers: modernHeaders('tools/call', 'get_board') }],
     ['headers that name another method', { headers: modernHeaders('tools/list', 'get_idea') }],
-    ['headers without the name', { headers: modernHeaders('tools/call') }],
+    ['headers that do not name the tool', { headers: modernHeaders('tools/call') }],
     [
-      'headers of another revision',
+      'headers of another protocol version',
       { headers: { ...modernHeaders('tools/call', 'get_idea'), 'mcp-protocol-version': '2025-11-25' } },
     ],
-    ['no headers', { headers: {} }],
+    ['no MCP headers', { headers: {} }],
     [
-      'an envelope without capabilities',
+      'a _meta object without client capabilities',
       { _meta: { ...envelope, 'io.modelcontextprotocol/clientCapabilities': undefined } },
     ],
-    ['an envelope whose client has no name', { _meta: { ...envelope, 'io.modelcontextprotocol/clientInfo': {} } }],
-    ['an unknown revision', { _meta: { ...envelope, 'io.modelcontextprotocol/protocolVersion': '2027-01-01' } }],
+    ["a _meta object without the client's name", { _meta: { ...envelope, 'io.modelcontextprotocol/clientInfo': {} } }],
+    [
+      'an unknown protocol version',
+      { _meta: { ...envelope, 'io.modelcontextprotocol/protocolVersion': '2027-01-01' } },
+    ],
   ])(
-    'a tool call with %s is refused and does not run',
+    'a tool call of the MCP protocol version of 2026 with %s is refused and does not run',
     async (_, {
       headers = modernHeaders('tools/call', 'vote_idea'),
       _meta = envelope,
@@ -192,7 +195,7 @@ describe('the MCP protocol version of 2026', () => {
     },
   );
 
-  test('a request for an unknown MCP method with the protocol version of 2026 gets 404', async () => {
+  test('a request for an unknown MCP method with the MCP protocol version of 2026 gets 404', async () => {
     expect(await send(server, modern('prompts/list'))).toMatchObject({
       status: 404,
       key: 'not_found',
@@ -325,7 +328,7 @@ describe('the list of the tools', () => {
 });
 
 describe('a tool call', () => {
-  test('for MCP protocols of 2025 and 2026, a tool call in an unusual but valid notation gets the same answer as in the usual notation', async () => {
+  test("for the MCP protocol versions of 2025 and 2026, the server's own answer to a usual tool call equals the MCP SDK's answer to an unusual valid call", async () => {
     for (const name of ['get_idea', 'get_board', 'list_ideas', 'whoami']) {
       for (const args of [name === 'get_idea' ? { id: ideaId } : {}, { nonsense: true }]) {
         for (const era of ['modern', 'legacy'] as const) {

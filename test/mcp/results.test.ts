@@ -57,7 +57,7 @@ for (const name of ['merge_ideas', 'unmerge_idea']) {
 }
 
 describe('the text of users in the results of tools', () => {
-  test('the result of each MCP tool names its fields with user-written text twice: in metadata for programs and in a note for language models', async () => {
+  test("each MCP tool's result lists its fields with user-written text in metadata for programs, and again in a note for language models", async () => {
     const ofTargets = await createWorld(server);
     const targets = await createTargets(server, ofTargets);
     const { token } = await issueToken(server, ofTargets, 'moderate');

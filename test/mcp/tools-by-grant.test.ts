@@ -69,7 +69,7 @@ describe('the list of tools', () => {
     expect(await listed(token)).toEqual([...reading, ...writing].sort());
   });
 
-  test("after the grant of a token is lowered to read, the token's next list of MCP tools contains only tools that read", async () => {
+  test('after the grant of a token is lowered to read, the next list of MCP tools for this token contains only tools that read', async () => {
     const { token, id } = await issueToken(server, world, 'moderate', { capabilities: [] });
     expect(await listed(token)).toContain('merge_ideas');
     await server.sql(`update api_token_boards set level = 'read' where token_id = $1`, [id]);

@@ -58,7 +58,7 @@ function withoutChance(transcript: string[]): string {
     .replace(/:\d+(?=[/,}\]])/g, ':<n>');
 }
 
-test('an agent with no knowledge except the list of MCP tools and their results can merge a duplicate idea without an error', async () => {
+test('an agent that knows only the list of MCP tools and their results can merge a duplicate idea without an error', async () => {
   const { call, transcript, close } = await openSession();
   const turns = [await call('whoami')];
   const boards = turns[0]?.fields.boards as { slug: string; grant: string }[];
