@@ -94,26 +94,26 @@ describe('an OAuth client that registers', () => {
   });
 
   test.each([
-    ['an http address on another host', { redirect_uris: ['http://editor.example/cb'] }],
+    ['an HTTP redirect URI on another host', { redirect_uris: ['http://editor.example/cb'] }],
     [
-      'http to another host as a web application',
+      'an HTTP redirect URI on another host and the application type web',
       { redirect_uris: ['http://editor.example/cb'], application_type: 'web' },
     ],
-    ['a script', { redirect_uris: ['javascript:alert(1)'] }],
-    ['a data address', { redirect_uris: ['data:text/html,x'] }],
-    ['an FTP address', { redirect_uris: ['FTP://editor.example/cb'] }],
-    ['a WebSocket address', { redirect_uris: ['wss://editor.example/cb'] }],
-    ['localhost as a subdomain', { redirect_uris: ['http://localhost.editor.example/cb'] }],
-    ['localhost with a trailing dot', { redirect_uris: ['http://localhost./cb'] }],
-    ['the address of all interfaces', { redirect_uris: ['http://0.0.0.0/cb'] }],
-    ['a fragment', { redirect_uris: ['https://editor.example/cb#x'] }],
-    ['a user in the address', { redirect_uris: ['https://a:b@editor.example/cb'] }],
-    ['a line end in the address', { redirect_uris: ['https://editor.example/\ncb'] }],
-    ['no address', { redirect_uris: [] }],
-    ['a string instead of a list of addresses', { redirect_uris: 'https://editor.example/cb' }],
-    ['too many addresses', { redirect_uris: Array.from({ length: 11 }, (_, n) => `https://editor.example/${n}`) }],
-    ['a name that cannot be stored', { client_name: 'a\0b' }],
-    ['a lone surrogate in the name', { client_name: 'a\ud800b' }],
+    ['a redirect URI that is a script', { redirect_uris: ['javascript:alert(1)'] }],
+    ['a redirect URI with the scheme data', { redirect_uris: ['data:text/html,x'] }],
+    ['a redirect URI with the scheme FTP', { redirect_uris: ['FTP://editor.example/cb'] }],
+    ['a redirect URI with the scheme wss', { redirect_uris: ['wss://editor.example/cb'] }],
+    ['a redirect URI with localhost as a subdomain', { redirect_uris: ['http://localhost.editor.example/cb'] }],
+    ['a redirect URI with a dot after localhost', { redirect_uris: ['http://localhost./cb'] }],
+    ['a redirect URI with the IP address 0.0.0.0', { redirect_uris: ['http://0.0.0.0/cb'] }],
+    ['a redirect URI with a fragment', { redirect_uris: ['https://editor.example/cb#x'] }],
+    ['a redirect URI with a user name and password', { redirect_uris: ['https://a:b@editor.example/cb'] }],
+    ['a redirect URI with a line break', { redirect_uris: ['https://editor.example/\ncb'] }],
+    ['no redirect URI', { redirect_uris: [] }],
+    ['a string instead of a list of redirect URIs', { redirect_uris: 'https://editor.example/cb' }],
+    ['too many redirect URIs', { redirect_uris: Array.from({ length: 11 }, (_, n) => `https://editor.example/${n}`) }],
+    ['a name with a NUL character', { client_name: 'a\0b' }],
+    ['a name with a lone surrogate', { client_name: 'a\ud800b' }],
     ['a name that is too long', { client_name: 'x'.repeat(9000) }],
     ['a name that is not a string', { client_name: { a: 1 } }],
     ['an unsupported authentication method', { token_endpoint_auth_method: 'private_key_jwt' }],
@@ -147,7 +147,7 @@ describe('an OAuth client that registers', () => {
   });
 });
 
-test('if one network exceeds the rate limit for OAuth client registrations, other networks can still register OAuth clients', async () => {
+test('if one IP network exceeds the rate limit for OAuth client registrations, other IP networks can still register OAuth clients', async () => {
   const own = await startServerForTest({
     on: server,
     // Uses a clock that does not advance, so that the rate limit window of an hour does not end during the test.
@@ -245,11 +245,11 @@ describe('an OAuth client with a metadata document', () => {
   });
 
   test.each([
-    ['is of another client', { client_id: 'https://elsewhere.example/client.json' }],
-    ['has a secret', { client_secret: 'x' }],
-    ['wants one', { token_endpoint_auth_method: 'client_secret_basic' }],
-    ['leads to a script', { redirect_uris: ['javascript:alert(1)'] }],
-    ['leads elsewhere without encryption', { redirect_uris: ['http://elsewhere.example/cb'] }],
+    ['has the id of another client', { client_id: 'https://elsewhere.example/client.json' }],
+    ['contains a client secret', { client_secret: 'x' }],
+    ['asks for authentication with a client secret', { token_endpoint_auth_method: 'client_secret_basic' }],
+    ['has a redirect URI that is a script', { redirect_uris: ['javascript:alert(1)'] }],
+    ['has a redirect URI on another host without HTTPS', { redirect_uris: ['http://elsewhere.example/cb'] }],
     ['is too long', { client_name: 'x'.repeat(6000) }],
   ])('an OAuth client is refused if its metadata document %s', async (what, more) => {
     const clientId = `${documents.url}/${encodeURIComponent(what)}`;
@@ -266,7 +266,7 @@ describe('an OAuth client with a metadata document', () => {
     }
   });
 
-  test("the URL of a client's metadata document cannot make the server send requests to the server's own network", async () => {
+  test("the URL of a client's metadata document cannot make the server send a request to itself or to an internal address", async () => {
     const own = await startServerForTest({
       on: server,
       environment: { BASE_URL: server.config.BASE_URL, RATE_LIMIT_OAUTH_CLIENT: '1000' },
@@ -310,7 +310,7 @@ describe('an OAuth client with a metadata document', () => {
   });
 });
 
-test('the rate limit of OAuth authorization requests from one network is ten times RATE_LIMIT_OAUTH_CLIENT', async () => {
+test('the rate limit of OAuth authorization requests from one IP network is ten times RATE_LIMIT_OAUTH_CLIENT', async () => {
   const program = await Program.register(server);
   const own = await startServerForTest({
     on: server,

@@ -116,7 +116,7 @@ describe('consent', () => {
     },
   );
 
-  test('the OAuth client gets the error access_denied if the person refuses the consent', async () => {
+  test('if the person refuses the consent, the OAuth client gets the error access_denied', async () => {
     server.auditLines.length = 0;
     const before = await tokensOf(world.accountId);
     const page = await program.ask(visitor);
@@ -185,7 +185,7 @@ describe('consent', () => {
     expect(answers.find(({ status }) => status === 400)?.html).toContain('The program cannot be connected');
   });
 
-  test('a second consent for an OAuth client leaves the tokens of the first consent valid, because two machines may use the same client', async () => {
+  test('after a second consent for an OAuth client, the tokens of the first consent stay valid, because two machines may use the same client', async () => {
     const first = await program.connect(visitor, { [world.boardId]: 'read' });
     const second = await program.connect(visitor, { [world.boardId]: 'write' });
     expect([

@@ -205,7 +205,7 @@ test('if a member is removed after a consent, the OAuth client gets no new autho
   }
 });
 
-test("the removal of a member also revokes the member's API tokens in the account, unless the option `keepsTokens` is set", async () => {
+test("the removal of a member also revokes the member's API tokens in the account, unless the removal has the option `keepsTokens`", async () => {
   const other = await createWorld(server);
   for (const keepsTokens of [false, true]) {
     const userId = await createMember(server, world.accountId, 'admin');

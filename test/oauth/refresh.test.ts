@@ -101,7 +101,7 @@ test('a token refresh issues a new refresh token and extends the OAuth grant', a
   expect(kept).toEqual({ days: 30 });
 });
 
-test('a used refresh token works again for 60 seconds, and a later use of this token ends the OAuth grant', async () => {
+test('a used refresh token works again for 60 seconds, and a use after this time ends the OAuth grant', async () => {
   const clock = testClock();
   const own = await startServerForTest({
     on: server,
@@ -132,7 +132,7 @@ test('a used refresh token works again for 60 seconds, and a later use of this t
   await expectEnded(tokenId, siblings);
 });
 
-test('if an OAuth client uses one refresh token three times and no newer token in between, the tokens of all three answers stay valid', async () => {
+test('if an OAuth client uses one refresh token three times and uses none of the newer tokens in between, the tokens of all three answers stay valid', async () => {
   const tokens = await connectProgram();
   const siblings = [
     await refreshed(tokens.refresh_token),
@@ -185,7 +185,7 @@ test('an OAuth client that used one refresh token twice can use both new refresh
   for (const { body } of answers) expect(await statusOf(body)).toBe(200);
 });
 
-test('a used refresh token and its replacement, sent in parallel, end the OAuth grant only if the server handles the replacement first', async () => {
+test('if a used refresh token and its replacement are sent in parallel, the OAuth grant ends only if the server handles the replacement first', async () => {
   for (const order of [0, 1, 0, 1]) {
     const tokens = await connectProgram();
     const tokenId = await tokenIdOf(tokens);
@@ -237,7 +237,7 @@ test("an OAuth client cannot use another client's refresh token, whether unused 
   await refreshed(tokens.refresh_token);
 });
 
-test('the server refuses a token refresh for another server, and ends the OAuth grant if the refresh token was used before', async () => {
+test("a token refresh for another resource server than the grant's is refused, and ends the OAuth grant if the refresh token was used before", async () => {
   const tokens = await connectProgram();
   const tokenId = await tokenIdOf(tokens);
   const elsewhere = { resource: 'https://elsewhere.example/' };

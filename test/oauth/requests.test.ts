@@ -113,17 +113,20 @@ describe('the discovery of the OAuth endpoints', () => {
 
 describe('an authorization request', () => {
   test.each([
-    ['with a foreign redirect URI', { redirect_uri: 'https://evil.example/cb' }],
-    ['with an unregistered path', { redirect_uri: `${callback}/../x` }],
-    ['with an unregistered query', { redirect_uri: `${callback}?x=1` }],
-    ['with another loopback name', { redirect_uri: callback.replace('127.0.0.1', 'localhost') }],
+    ['with a redirect URI of another host', { redirect_uri: 'https://evil.example/cb' }],
+    ['with an unregistered path in its redirect URI', { redirect_uri: `${callback}/../x` }],
+    ['with an unregistered query in its redirect URI', { redirect_uri: `${callback}?x=1` }],
+    [
+      'with localhost instead of the registered 127.0.0.1 in its redirect URI',
+      { redirect_uri: callback.replace('127.0.0.1', 'localhost') },
+    ],
     ['of an unknown client', { client_id: 'nobody' }],
     [
-      'without a client and with a foreign redirect URI',
+      'without a client id and with a redirect URI of another host',
       { client_id: undefined, redirect_uri: 'https://evil.example/' },
     ],
     ['with a NUL character', { state: 'a\0b' }],
-    ['with too long a state', { state: 'x'.repeat(8200) }],
+    ['with a state that is too long', { state: 'x'.repeat(8200) }],
   ])(
     'an OAuth authorization request %s gets an error page and no redirect',
     async (_, fields: Record<string, string | undefined>) => {
@@ -138,14 +141,14 @@ describe('an authorization request', () => {
 
   test.each([
     ['without PKCE', { code_challenge: undefined, code_challenge_method: undefined }, 'invalid_request'],
-    ['with plain PKCE', { code_challenge_method: 'plain' }, 'invalid_request'],
+    ['with the PKCE method plain', { code_challenge_method: 'plain' }, 'invalid_request'],
     ['without a PKCE method', { code_challenge_method: undefined }, 'invalid_request'],
-    ['with a short challenge', { code_challenge: 'x' }, 'invalid_request'],
-    ['for another resource', { resource: 'https://elsewhere.example/api/v1/mcp' }, 'invalid_target'],
-    ['for a resource that is not a URL', { resource: 'the tools' }, 'invalid_target'],
-    ['for an implicit token', { response_type: 'token' }, 'invalid_request'],
-    ['for an answer in the fragment', { response_mode: 'fragment' }, 'unsupported_response_mode'],
-    ['for an answer in a form', { response_mode: 'form_post' }, 'unsupported_response_mode'],
+    ['with a PKCE challenge that is too short', { code_challenge: 'x' }, 'invalid_request'],
+    ['for another resource server', { resource: 'https://elsewhere.example/api/v1/mcp' }, 'invalid_target'],
+    ['for a resource server that is not a URL', { resource: 'the tools' }, 'invalid_target'],
+    ['with the response type token', { response_type: 'token' }, 'invalid_request'],
+    ['with the response mode fragment', { response_mode: 'fragment' }, 'unsupported_response_mode'],
+    ['with the response mode form_post', { response_mode: 'form_post' }, 'unsupported_response_mode'],
     ['with a request_uri', { request_uri: 'https://evil.example/request' }, 'request_uri_not_supported'],
     ['in a signed JWT', { request: 'e30.e30.x' }, 'request_not_supported'],
   ])(
@@ -190,13 +193,13 @@ describe('an authorization request', () => {
     },
   );
 
-  test('an OAuth authorization request for two resources is refused', async () => {
+  test('an OAuth authorization request that names two resource servers is refused', async () => {
     const both = `${program.authorizationPath()}&resource=${encodeURIComponent('https://elsewhere.example/')}`;
     const { location } = await visitor.get(both);
     expect(new URL(location ?? '').searchParams.get('error')).toBe('invalid_target');
   });
 
-  test('an OAuth authorization request can omit the scope and the resource, and the server ignores unsupported scopes', async () => {
+  test('an OAuth authorization request can omit the scope and the resource server, and the server ignores unsupported scopes', async () => {
     for (const fields of [
       { scope: undefined, resource: undefined },
       {
@@ -252,10 +255,15 @@ describe('an authorization request', () => {
 
 describe('an OAuth error', () => {
   test.each([
-    ['a malformed form', 'POST /oauth/token', { raw: '{"a":', headers: { 'content-type': 'application/json' } }, 400],
-    ['nothing', 'POST /oauth/token', {}, 400],
-    ['too much', 'POST /oauth/token', { raw: new URLSearchParams({ x: 'x'.repeat(70_000) }) }, 400],
-    ['no JSON', 'POST /oauth/register', { raw: '{', headers: { 'content-type': 'application/json' } }, 400],
+    [
+      'a JSON body instead of a form',
+      'POST /oauth/token',
+      { raw: '{"a":', headers: { 'content-type': 'application/json' } },
+      400,
+    ],
+    ['no body', 'POST /oauth/token', {}, 400],
+    ['a body that is too large', 'POST /oauth/token', { raw: new URLSearchParams({ x: 'x'.repeat(70_000) }) }, 400],
+    ['malformed JSON', 'POST /oauth/register', { raw: '{', headers: { 'content-type': 'application/json' } }, 400],
     ['a JSON array', 'POST /oauth/register', { json: [1] }, 400],
     ['an unknown path', 'GET /oauth/nothing', {}, 404],
     ['an unsupported method', 'DELETE /oauth/token', {}, 405],

@@ -62,7 +62,7 @@ describe('an access token', () => {
     expect(answer.headers.get('www-authenticate')).toContain('error="invalid_token"');
   });
 
-  test('an OAuth access token for another server gets 401', async () => {
+  test('an OAuth access token that was issued for another resource server gets 401', async () => {
     const tokens = await connect();
     await server.sql(
       `update oauth_records set payload = jsonb_set(payload, '{aud}', '"https://elsewhere.example/api/v1/mcp"') where id_hash = $1`,
@@ -71,7 +71,7 @@ describe('an access token', () => {
     expect(await statusOf(tokens)).toBe(401);
   });
 
-  test("a tool call with an OAuth access token can cast a vote, counts against a rate limit and updates the token's last use", async () => {
+  test("a tool call with an OAuth access token can cast a vote, counts against the write limit of the token, and updates the token's last use", async () => {
     const ideaId = await insertIdea(server, world);
     const tokens = await connect();
     const tokenId = await tokenIdOf(tokens);
@@ -92,7 +92,7 @@ describe('an access token', () => {
   });
 });
 
-test("parallel tool calls use up the rate limit of their token if the token is valid, and no token's rate limit otherwise", async () => {
+test("parallel tool calls with a valid token count against the rate limit of this token, and calls with an invalid token get 401 and count against no token's limit", async () => {
   const { access_token: access } = await connect('read');
   const [row] = await server.sql<{ token_id: number }>('select token_id from oauth_records where id_hash = $1', [
     hash(access),
@@ -162,11 +162,11 @@ describe('an authorization code', () => {
     (await program.consent(visitor, { [world.boardId]: 'read' })).searchParams.get('code') ?? '';
 
   test.each([
-    ['without the verifier', { code_verifier: undefined }],
-    ['with another verifier', { code_verifier: 'x'.repeat(43) }],
-    ['with the challenge itself', { code_verifier: '' }],
-    ['for another redirect', { redirect_uri: 'http://127.0.0.1:33418/elsewhere' }],
-    ['for another resource', { resource: 'https://elsewhere.example/api/v1/mcp' }],
+    ['without the PKCE verifier', { code_verifier: undefined }],
+    ['with another PKCE verifier', { code_verifier: 'x'.repeat(43) }],
+    ['with an empty PKCE verifier', { code_verifier: '' }],
+    ['for another redirect URI', { redirect_uri: 'http://127.0.0.1:33418/elsewhere' }],
+    ['for another resource server', { resource: 'https://elsewhere.example/api/v1/mcp' }],
   ])('an OAuth authorization code cannot be used %s', async (_, fields: Record<string, string | undefined>) => {
     const code = await codeOf();
     const answer = await program.redeem(code, fields);
