@@ -52,7 +52,7 @@ describe('an audit entry', () => {
     ['2001:db8:aa:bb:ffff::1', '2001:db8:aa::/48', '2001:db8:aa:bb::/64'],
     ['fe80::1%eth0', 'fe80::/48', 'fe80::/64'],
   ])(
-    'an audit entry for the client IP address %s contains only the network %s and a hash of the address',
+    'an audit entry for the client IP address %s contains only the IP network %s and a hash of the address',
     (ip, network, hashed) => {
       const { record, lines } = auditLog();
       record(...failed(ip));
@@ -61,7 +61,7 @@ describe('an audit entry', () => {
     },
   );
 
-  test('an audit entry has "unknown" instead of the network if the IP address of the client is invalid', () => {
+  test('an audit entry has "unknown" instead of the client\'s IP network if the IP address of the client is invalid', () => {
     const { record, lines } = auditLog();
     record(...failed('ada@example.com'));
     expect(readAudit(lines)[0]?.ip).toBe('unknown');
@@ -86,7 +86,7 @@ describe('a repeated audit entry', () => {
     expect(others).toEqual([]);
   });
 
-  test('an audit entry that occurs again after the time window for counting repetitions is written in full again', async () => {
+  test('an audit entry that occurs again after the time in which the audit log counts repetitions is written in full again', async () => {
     const { record, lines } = auditLog(20);
     record(...failed('203.0.113.7'));
     record(...failed('203.0.113.7'));

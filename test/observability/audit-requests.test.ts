@@ -52,7 +52,7 @@ describe('authentication.failed', () => {
     ['with an unknown id', () => ({ authorization: `Bearer ib_999999999_${other}` }), { reason: 'unknown' }],
   ];
   test.each(failures)(
-    'the server refuses a request %s, and writes an audit entry with the reason and the network of the client',
+    'the server refuses a request %s, and writes an audit entry with the reason and the IP network of the client',
     async (_, headers, told) => {
       const own = await fresh();
       const answer = await request(own, 'GET /api/v1/board', { headers: headers() });
@@ -112,7 +112,7 @@ test('the audit log records token.used_after_expiry when a client uses an expire
 });
 
 describe('grant.refused', () => {
-  test("if a token's grants or networks, its issuer or the account's plan forbid a request, the audit entry contains the error key and token id", async () => {
+  test("if a token's grants or allowed networks, its issuer or the account's plan forbid a request, the audit entry contains the error key and token id", async () => {
     const own = await fresh({ environment: { PLANS_WITHOUT_AGENT_API: 'free' } });
     const memberId = await createMember(server, world.accountId, 'member');
     const formerModerator = await issueToken(server, world, 'moderate', { issuerId: memberId });
@@ -169,7 +169,7 @@ describe('rate_limit.exceeded', () => {
   const limited = () =>
     fresh({ clock, environment: { RATE_LIMIT_READ: '3', RATE_LIMIT_WRITE: '2', RATE_LIMIT_IP: '1000000' } });
 
-  test('two servers with the same database together record the audit event rate_limit.exceeded only once in each rate limit window', async () => {
+  test('two servers with one database together record the audit event rate_limit.exceeded only once for a token in each rate limit window', async () => {
     const servers = [await limited(), await limited()];
     const hammer = () =>
       Promise.all(
@@ -197,7 +197,7 @@ describe('rate_limit.exceeded', () => {
     expect(told()).toHaveLength(2);
   });
 
-  test('the audit entry rate_limit.exceeded names the network of the client, and the token if the request has one', async () => {
+  test('the audit entry rate_limit.exceeded names the IP network of the client, and the token if the request has one', async () => {
     const own = await fresh({
       clock: testClock('2026-04-01T00:00:00Z'),
       environment: { RATE_LIMIT_IP: '2', TRUST_PROXY: 'true' },

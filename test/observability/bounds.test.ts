@@ -128,25 +128,25 @@ describe('the work of the redactor', () => {
  * not contain.
  */
 const hidden: [string, string, string][] = [
-  ['an address', '/users/', 'grace.hopper@example.com'],
-  ['an address in a query', 'email=', 'grace.hopper@example.com'],
-  ['an encoded address', '/users/', 'grace.hopper%40example.com'],
-  ['an address in quotation marks', 'to ', '"grace brewster hopper"@example.com'],
+  ['an email address', '/users/', 'grace.hopper@example.com'],
+  ['an email address in a query', 'email=', 'grace.hopper@example.com'],
+  ['a percent-encoded email address', '/users/', 'grace.hopper%40example.com'],
+  ['an email address in quotation marks', 'to ', '"grace brewster hopper"@example.com'],
   ['a token', 'x ib_7_', 'Qm9hcmRUb2tlblNlY3JldFdpdGg0M0NoYXJhY3RlcnM'],
   ['an access token', '/x/iba_', 'Qm9hcmRUb2tlblNlY3JldFdpdGg0M0NoYXJhY3RlcnM'],
-  ['a secret of a webhook', 'whsec_', 'Qm9hcmRU/b2tlblNlY3JldF+dpdGg0M0NoYXJhY3RlcnM='],
+  ['a webhook secret', 'whsec_', 'Qm9hcmRU/b2tlblNlY3JldF+dpdGg0M0NoYXJhY3RlcnM='],
   ['a password in a URL', 'postgres://ideas:', 'Qm9hcm/RUb2tlblNlY3Jl@db/ideas'],
   ['a password', 'password=', 'Qm9hcmRUb2tlblNlY3Jl'],
   ['a password in JSON', '{"password":"', 'Correct horse battery staple"}'],
   ['a password in JSON in a string', '{\\"password\\":\\"', 'Correct horse battery staple\\"}'],
   ['a password in single quotes', "password='", "Correct horse battery staple'"],
   ['a list of tokens', '"tokens":[', '"Correct","horse","battery"]'],
-  ['a header', 'authorization: Bearer ', 'Qm9hcmRUb2tlblNlY3Jl'],
-  ['a cookie', 'cookie: ', 'first=Qm9hcmRU; second=b2tlblNlY3Jl'],
-  ['a link of an invitation', '/admin/invitations/', 'Qm9hcmRUb2tlblNlY3JldFdpdGg0M0NoYXJhY3RlcnM'],
-  ['a link that ends a subscription', '/unsubscribe/12.all.', 'Qm9hcmRUb2tlblNlY3JldFdpdGg0M0NoYXJhY3RlcnM'],
-  ['a chat URL', 'https://hooks.slack.com/services/', 'Qm9hcmRU/b2tlblN/lY3JldFdpdGg0M0No'],
-  ['a chat URL of another host', 'https://chat.example.com/hooks/', 'qm9hcmrub2tlblnly3jldfdpdg'],
+  ['an Authorization header', 'authorization: Bearer ', 'Qm9hcmRUb2tlblNlY3Jl'],
+  ['a Cookie header', 'cookie: ', 'first=Qm9hcmRU; second=b2tlblNlY3Jl'],
+  ['an invitation link', '/admin/invitations/', 'Qm9hcmRUb2tlblNlY3JldFdpdGg0M0NoYXJhY3RlcnM'],
+  ['an unsubscribe link', '/unsubscribe/12.all.', 'Qm9hcmRUb2tlblNlY3JldFdpdGg0M0NoYXJhY3RlcnM'],
+  ['the webhook URL of a Slack channel', 'https://hooks.slack.com/services/', 'Qm9hcmRU/b2tlblN/lY3JldFdpdGg0M0No'],
+  ['the webhook URL of a Mattermost channel', 'https://chat.example.com/hooks/', 'qm9hcmrub2tlblnly3jldfdpdg'],
   ['a value that PostgreSQL quotes', 'invalid input syntax for type bigint: "', 'Correct "horse" battery staple"'],
 ];
 
@@ -237,7 +237,7 @@ describe('the log of a server', () => {
   });
 });
 
-test('a request above the rate limit of its IP address causes only one SQL statement, and a successful request causes more statements', async () => {
+test('a request above the rate limit of its IP address causes only one SQL statement, fewer than a successful request causes', async () => {
   const server = await startServerForTest({ environment: { RATE_LIMIT_IP: '3' } });
   const world = await createWorld(server);
   const { token } = await issueToken(server, world, 'read');

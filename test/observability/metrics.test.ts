@@ -62,7 +62,7 @@ test('the metrics count requests by method, route, HTTP status and error key, bu
   expect([...counted.keys()].join('\n')).not.toMatch(/ideas\/4[12]/);
 });
 
-test('the metrics count requests for each SDK version, but count unknown clients and every SDK version after the first 50 as "other"', async () => {
+test('the metrics count requests for each SDK version, but count requests of unknown clients and of every SDK version after the first 50 as "other"', async () => {
   const { server, metrics, scrape } = await startWatched();
   const { token } = await issueToken(server, await createWorld(server), 'read');
   const { userAgent } = await import('../../client/version.ts');

@@ -129,7 +129,7 @@ test('invalid requests and requests without a token are not reported to Sentry',
   expect(told).toEqual([]);
 });
 
-test('the server reports at most 30 of 200 simultaneous errors to Sentry, and an unreachable Sentry server causes no error', async () => {
+test('if 200 errors occur at the same time, the server reports at most 30 to Sentry, and an unreachable Sentry server causes no further error', async () => {
   const { dsn, reports } = await startCollector();
   const reporter = await openReporter({ SENTRY_DSN: dsn });
   for (let index = 0; index < 200; index++) reporter.report(new Error(`failure ${index}`));
@@ -142,7 +142,7 @@ test('the server reports at most 30 of 200 simultaneous errors to Sentry, and an
   await deaf.close();
 });
 
-test('without SENTRY_DSN, nothing is reported to Sentry, and the error for an invalid SENTRY_DSN names this setting', async () => {
+test('without SENTRY_DSN, the server reports nothing to Sentry, and the error for an invalid SENTRY_DSN names this setting', async () => {
   const reporter = await openReporter({});
   reporter.report(new Error('unheard'));
   await reporter.close();

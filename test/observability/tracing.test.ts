@@ -88,7 +88,7 @@ beforeAll(async () => {
 const traceId = '0af7651916cd43dd8448eb211c80319c';
 const traceparent = `00-${traceId}-b7ad6b7169203331-01`;
 
-test('a request of the SDK, its statements, its jobs and its webhook are in the trace that the caller began', async () => {
+test('a request of the SDK, its SQL statements, its jobs and its webhook deliveries are in the trace that the caller began', async () => {
   const collector = await startCollector();
   const environment = {
     OTEL_EXPORTER_OTLP_HEADERS: 'x-api-key=collector%20key',
@@ -168,7 +168,7 @@ test('a request with an invalid traceparent begins a new trace', async () => {
   expect(collector.text()).not.toContain(traceId);
 });
 
-test('a trace marks a failed statement and a server error, and does not contain the text of the error', async () => {
+test('a trace marks a failed SQL statement and a server error, and does not contain the text of the error', async () => {
   const collector = await startCollector();
   const tracing = await openTracingTo(collector.url);
   const { server, token } = await startTraced(tracing);
@@ -186,7 +186,7 @@ test('a trace marks a failed statement and a server error, and does not contain 
   expect(traceIds[0]).toMatchObject({ status: 500, traceId: failed[0]?.traceId });
 });
 
-test('the sampler parentbased_always_off records only the traces that the client records', async () => {
+test("if the sampler is parentbased_always_off, the server records a trace only if the client's traceparent says that the client records it", async () => {
   const collector = await startCollector();
   const tracing = await openTracingTo(collector.url, { OTEL_TRACES_SAMPLER: 'parentbased_always_off' });
   const { server, token } = await startTraced(tracing);
@@ -197,7 +197,7 @@ test('the sampler parentbased_always_off records only the traces that the client
   expect(new Set(collector.spans().map(span => span.traceId))).toEqual(new Set([traceId]));
 });
 
-test('a collector that never answers delays no request, and delays a stop only for a limited time', async () => {
+test('an OpenTelemetry collector that never answers delays no request, and delays the stop of the server only for a limited time', async () => {
   const collector = await startReceiver(hang);
   onTestFinished(() => collector.close());
   const tracing = await openTracing({ endpoint: collector.url, config: loadConfig({}), logger, flushMs: 200 });
@@ -210,7 +210,7 @@ test('a collector that never answers delays no request, and delays a stop only f
   expect(performance.now() - startedAt).toBeLessThan(2_000);
 });
 
-test('the server logs that a collector refuses spans, and the request succeeds', async () => {
+test('if an OpenTelemetry collector refuses the spans of a request, the server logs the refusal, and the request succeeds', async () => {
   const collector = await startReceiver(400);
   onTestFinished(() => collector.close());
   const warnings: unknown[] = [];
@@ -223,7 +223,7 @@ test('the server logs that a collector refuses spans, and the request succeeds',
   expect(warnings).toEqual(['spans could not be sent to the collector']);
 });
 
-test('a server without OTEL_EXPORTER_OTLP_ENDPOINT stores no traceparent in events and jobs', async () => {
+test('a server without OTEL_EXPORTER_OTLP_ENDPOINT stores the traceparent of a request neither in events nor in jobs', async () => {
   const server = await startServerForTest();
   const world = await createWorld(server);
   const { token } = await issueToken(server, world, 'write');
@@ -243,7 +243,7 @@ test.each([
   ['OTEL_TRACES_SAMPLER', 'sometimes'],
   ['OTEL_TRACES_SAMPLER_ARG', '1.5'],
   ['OTEL_EXPORTER_OTLP_ENDPOINT', 'localhost:4318'],
-])('the server refuses an invalid %s and does not repeat its value', (name, value) => {
+])('the server refuses an invalid value of the setting %s, and the error does not repeat the value', (name, value) => {
   expect(() => loadConfig({ [name]: value })).toThrow(new RegExp(`Invalid settings: ${name}`));
   expect(() => loadConfig({ [name]: value })).not.toThrow(value);
 });

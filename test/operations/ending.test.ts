@@ -26,7 +26,7 @@ test('endProcess() keeps the exit status of its first call, and forces the exit 
 });
 
 test.each([
-  ['hangs', () => new Promise(() => {})],
+  ['never ends', () => new Promise(() => {})],
   ['fails', () => Promise.reject(new Error('It does not close'))],
 ])('a server that cannot start reports the cause even if its clean-up after the failed start %s', async (_, stop) => {
   const listened = ['SIGINT', 'SIGTERM', 'uncaughtException'];

@@ -189,7 +189,7 @@ describe('a read-only PostgreSQL', () => {
     await expectRecovered();
   });
 
-  test('the server closes its database connections if PostgreSQL is read-only, because new connections may reach a new primary server', async () => {
+  test('the server closes its database connections if PostgreSQL becomes read-only, because new connections may reach a new primary server', async () => {
     await Promise.all([read(), read(), read()]);
     const admin = await connect(db.url);
     onTestFinished(() => admin.end());

@@ -145,17 +145,17 @@ describe('a change by an operator', () => {
 
 describe('a refused change', () => {
   const asked = [
-    ['plan', () => onAccount('plan'), () => ({ plan: 'business' })],
+    ['change of a plan', () => onAccount('plan'), () => ({ plan: 'business' })],
     ['deletion of an account', () => onAccount('delete'), () => ({})],
     ['cancelled deletion of an account', () => onAccount('keep'), () => ({})],
-    ['block', () => onUser('block'), () => ({ slug, reason: 'Spam' })],
-    ['end of a block', () => onUser('unblock'), () => ({ slug })],
+    ['block of a user', () => onUser('block'), () => ({ slug, reason: 'Spam' })],
+    ["end of a user's block", () => onUser('unblock'), () => ({ slug })],
     ['deletion of a user', () => onUser('delete'), () => ({})],
     ['cancelled deletion of a user', () => onUser('keep'), () => ({})],
   ] as const;
 
   test.each(asked)(
-    "the operator's panel refuses a change if the operator does not enter the correct password: %s",
+    "the operator's panel refuses a change without the operator's correct password (kind of change: %s)",
     async (what, pathOf, fieldsOf) => {
       if (what.startsWith('cancelled')) {
         await server.sql('update accounts set deletion_scheduled_at = now() where id = $1', [world.accountId]);

@@ -79,7 +79,7 @@ describe('the status page', () => {
 });
 
 describe('the page of the audit log', () => {
-  test("if the setting AUDIT_LOG names no ordinary file, the operator's audit log page says where the server writes the audit entries", async () => {
+  test("if the setting AUDIT_LOG does not name an ordinary file, the operator's audit log page says where the server writes the audit entries", async () => {
     for (const AUDIT_LOG of ['stdout', '/dev/null']) {
       const server = await startServerForTest({ environment: { AUDIT_LOG } });
       expect(await read(server, '/operator/audit')).toContain(`AUDIT_LOG is ${AUDIT_LOG} , so they go there`);

@@ -64,7 +64,7 @@ describe('the address guard', () => {
     ['an empty text', ''],
   ];
   test.each(forbidden)(
-    'the address guard forbids outgoing requests to this address (kind: %s): %s',
+    'the address guard forbids outgoing requests to an address of the kind "%s": %s',
     (_name, address) => {
       expect(buildAddressGuard(none).isAllowed(address)).toBe(false);
     },
@@ -139,7 +139,7 @@ describe('cloud metadata addresses', () => {
     notationsOf(address).map(notation => [notation, cloud] as const),
   );
   test.each(notations)(
-    'outgoing requests cannot reach the cloud metadata address %s (%s), neither by its URL nor by a host name',
+    'outgoing requests cannot reach the cloud metadata address %s (cloud: %s), neither by its URL nor by a host name',
     async (address, _cloud) => {
       const resolve: ResolveName = (_hostname, _options, callback) =>
         callback(null, [{ address, family: address.includes(':') ? 6 : 4 }]);
@@ -156,7 +156,7 @@ describe('cloud metadata addresses', () => {
   );
 
   test.each(cloudAddresses)(
-    'if WEBHOOK_ALLOWED_CIDRS contains only the cloud metadata address of %s (%s), the address guard allows no other cloud metadata address',
+    'if WEBHOOK_ALLOWED_CIDRS contains only the cloud metadata address of the cloud %s (%s), the address guard allows no other cloud metadata address',
     (_cloud, address) => {
       const guard = buildAddressGuard(cidrs(address));
       expect(guard.isAllowed(address)).toBe(true);

@@ -78,7 +78,7 @@ describe.each(publishedFolders)('the package in %s', folder => {
 });
 
 test(
-  'the client bundle is smaller than 10 kB with gzip, and the client imports nothing and has no dependencies',
+  'the client bundle is smaller than 10 kB with gzip, and the client package imports no external module and has no dependencies',
   async () => {
     const directory = await mkdtemp(join(tmpdir(), 'idea-board-bundle-'));
     const { tarball } = await packPackage('client');

@@ -56,7 +56,7 @@ const framing = ({ headers }: { headers: Headers }) => [
 const forbidden = ["'none'", 'DENY'];
 
 describe('the frames of other sites', () => {
-  test("only listed websites may show the embedded pages of an account's boards in a frame, and no website may show any other page", async () => {
+  test("only the websites in an account's settings may show the embedded pages of the account's boards in a frame, and no website may show any other page", async () => {
     await letEmbed(server, world, [hostOrigin, 'http://localhost:8080']);
     const id = await insertIdea(server, world);
     const visitor = new Visitor(server);
@@ -194,7 +194,7 @@ describe('the sign-in with a token', () => {
     ['that was issued in the future', 'not_yet', { claims: { iat: start.getTime() / 1000 + 31 } }],
     ['that is not valid yet', 'not_yet', { claims: { nbf: start.getTime() / 1000 + 31 } }],
     ['with an expiry that is no number', 'lifetime', { claims: { exp: '9999999999' } }],
-    ['for another server', 'audience', { claims: { aud: 'https://other.example.com' } }],
+    ['for the audience of another server', 'audience', { claims: { aud: 'https://other.example.com' } }],
     ['without an audience', 'audience', { claims: { aud: undefined } }],
     ['without a sub', 'claims', { claims: { sub: undefined } }],
     ['with an empty sub', 'claims', { claims: { sub: '' } }],
@@ -442,7 +442,7 @@ describe('the session of an embedded board', () => {
     expect(await server.sql('select up_count from ideas where id = $1', [id])).toEqual([{ up_count: 1 }]);
   });
 
-  test('a form with an embedding token signs a person in on an embedded board only if a page of a listed website sends the form', async () => {
+  test("a form with an embedding token signs a person in on an embedded board only if the form comes from a website in the account's settings", async () => {
     const token = await signToken(server, secret);
     const visitor = new Visitor(server);
     for (const origin of ['https://evil.example.com', `${hostOrigin}:8443`, 'null', server.baseUrl]) {

@@ -227,7 +227,7 @@ describe('a request for a mailed link', () => {
     await runJobs(server);
   });
 
-  test('requests for sign-in links have a rate limit for each e-mail address, known or unknown, and for each network', async () => {
+  test('requests for sign-in links have a rate limit for each e-mail address, known or unknown, and for each IP network', async () => {
     const own = await startServerForTest({
       clock,
       environment: { SMTP_URL: mail.url, TRUST_PROXY: 'true', RATE_LIMIT_SIGN_IN_IP: '12' },

@@ -133,8 +133,12 @@ const json = '{\n  "a~/b": [1, {"x": "}\\"",\n    "c": [[2],\n 3]}],\n  "d": {}\
 test.each([
   ['a YAML document', yaml, { '#/a': 2, '#/a/0/c': 4, '#/a/0/c/d/1': 6, '#/x': 2 }],
   ['a JSON document', json, { '#': 1, '#/a~0~1b': 2, '#/a~0~1b/1/x': 2, '#/a~0~1b/1/c': 3, '#/a~0~1b/1/c/1': 4 }],
-  ['a JSON document, or of their parents,', json, { '#/d': 5, '#/d/not/there': 5, '#/nor/this': 1 }],
-])('openapi-diff finds the line numbers of the places to which JSON pointers refer in %s', (_, text, lines) => {
+  [
+    'a JSON document, or of its nearest parent if the place is missing',
+    json,
+    { '#/d': 5, '#/d/not/there': 5, '#/nor/this': 1 },
+  ],
+])('openapi-diff finds the line of the place that a JSON pointer names in %s', (_, text, lines) => {
   const lineOf = linesOf(text);
   expect(Object.fromEntries(Object.keys(lines).map(pointer => [pointer, lineOf(pointer)]))).toEqual(lines);
 });
@@ -159,7 +163,7 @@ test.each<['major' | 'minor' | 'patch', string, string, boolean]>([
   ['major', '1.9.0', '1.10.0', false],
   ['major', '1.9.0', '2.0.0', true],
 ])(
-  'if an API release needs a new %s version, the increase from %s to %s is sufficient: %o',
+  'for an API release that needs a new %s version, the version increase from %s to %s is sufficient: %o',
   (part, from, to, isEnough) => {
     expect(isRaisedBy(part, from, to)).toBe(isEnough);
   },

@@ -312,7 +312,7 @@ function undone(changes: Changes): Changes {
 }
 
 test.each(rows)(
-  'openapi-diff reports this change (%s) as %s in a request and as %s in a response',
+  'openapi-diff reports the schema change "%s" as %s in a request and as %s in a response',
   (_, whenSent, whenReceived, pair) => {
     expect(verdictsOf(sent(...pair))).toBe(whenSent);
     expect(verdictsOf(received(...pair))).toBe(whenReceived);

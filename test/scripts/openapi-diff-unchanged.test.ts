@@ -96,7 +96,7 @@ const writings: Record<string, [base: Json, head: Json, schemas?: { base?: JsonO
 };
 
 test.each(Object.entries(writings))(
-  'openapi-diff reports no change for an equivalent schema %s, both as a body and as a field of a body',
+  'openapi-diff reports no change if a schema becomes an equivalent schema %s, both as a body and as a field of a body',
   (_, writing) => {
     const [base, head, schemas = {}] = writing;
     const back = { base: schemas.head ?? {}, head: { ...schemas.head, ...schemas.base } };

@@ -61,7 +61,7 @@ function judge(
 const clientsOf = (...given: Parameters<typeof judge>) =>
   Object.fromEntries(judge(...given).changes.map(({ rule, affected }) => [rule, affected?.clients]));
 
-test("openapi-diff with a usage document names the clients of a removed operation, and does not count an unused operation's removal as breaking", () => {
+test('openapi-diff with a usage document names the clients of a removed operation, and does not call the removal of an unused operation breaking', () => {
   const difference = judge(paths => {
     delete paths['/things']?.get;
     delete paths['/things/{id}']?.delete;

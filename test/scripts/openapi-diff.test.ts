@@ -188,17 +188,21 @@ test('the script openapi-release refuses a release if the version increase is to
 
 const withSchema = (schema: Json) => received(schema, schema).base;
 test.each<[string, unknown, RegExp]>([
-  ['OpenAPI 4.0', { openapi: '4.0.0', paths: {} }, /^x is OpenAPI 4\.0\.0: only 3\.0, 3\.1 and 3\.2 are supported$/],
-  ['Swagger', { swagger: '2.0' }, /^x is not an OpenAPI 3 document: it is Swagger 2\.0$/],
+  [
+    'an OpenAPI 4.0 document',
+    { openapi: '4.0.0', paths: {} },
+    /^x is OpenAPI 4\.0\.0: only 3\.0, 3\.1 and 3\.2 are supported$/,
+  ],
+  ['a Swagger 2.0 document', { swagger: '2.0' }, /^x is not an OpenAPI 3 document: it is Swagger 2\.0$/],
   ['an object without a version', { name: 'x' }, /^x is not an OpenAPI 3 document: it has no "openapi" field$/],
-  ['a list', [], /^x is not an OpenAPI document: it is not an object$/],
+  ['a JSON array', [], /^x is not an OpenAPI document: it is not an object$/],
   ['a document without any content', { openapi: '3.1.0' }, /has neither paths nor webhooks nor components$/],
-  ['a dangling reference', withSchema({ $ref: '#/A' }), /^x: the \$ref #\/A at #\/paths\/.* leads nowhere$/],
+  ['a reference to a missing schema', withSchema({ $ref: '#/A' }), /^x: the \$ref #\/A at #\/paths\/.* leads nowhere$/],
   ['a reference to an inherited property', withSchema({ $ref: '#/paths/constructor' }), /leads nowhere$/],
   ['a reference to a missing anchor', withSchema({ $ref: '#name' }), /leads to no anchor$/],
   ['a reference to another file', withSchema({ $ref: 'a.json#/A' }), /leads out of the document: bundle it/],
-  ['a list in place of a schema', withSchema([]), /^x: there is no schema at #\/paths\/.*\/schema$/],
-])('openapi-diff rejects the following input: %s', (_, value, message) => {
+  ['a JSON array in place of a schema', withSchema([]), /^x: there is no schema at #\/paths\/.*\/schema$/],
+])('openapi-diff rejects a document of this kind: %s', (_, value, message) => {
   const head = parseDocument('y', JSON.stringify(withSchema({ type: 'string' })));
   expect(() => compareDocuments(parseDocument('x', JSON.stringify(value)), head)).toThrow(message);
 });

@@ -8,7 +8,7 @@ import { type Component, makeSbom } from '../../scripts/release/sbom.ts';
 
 const changelog = '# Changelog\n\n## Unreleased\n\n- New.\n\n## 1.0.0 - 2026-11-24\n\n- Old.\n';
 
-test('a release replaces "Unreleased" in a changelog by its version and date, once', () => {
+test('a release replaces "Unreleased" in a changelog by its version and date, and a second run changes nothing', () => {
   const dated = dateChangelog(changelog, '1.1.0', '2026-12-01');
   expect(dated).toBe(changelog.replace('Unreleased', '1.1.0 - 2026-12-01'));
   expect(dateChangelog(dated, '1.1.0', '2026-12-02')).toBe(dated);

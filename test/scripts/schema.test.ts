@@ -66,7 +66,7 @@ test.each([
   ['rule one on table ideas', 'create rule one as on delete to ideas do instead nothing'],
   ['table one', 'create table one (id bigint) partition by hash (id)'],
 ])(
-  'the generator of the schema description fails instead of omitting an unsupported object: %s created by the statement %s',
+  'if the database has an object of a kind that the generator of the schema description does not support, the generator fails: %s created by the statement %s',
   async (name, statement) => {
     await migrated.query('begin');
     await migrated.query(statement);

@@ -128,7 +128,7 @@ test('if an archive is imported into a new installation, an export of the new ac
   expect(await countRows(target)).toEqual(await countRows(source));
 });
 
-test('a repeated import, here of a compressed file, changes nothing, and imports cause no events, notifications, webhook deliveries or jobs other than audit entries', async () => {
+test('a repeated import of an archive, here of a compressed file, changes nothing, and an import causes no events, notifications, webhook deliveries or jobs except audit entries', async () => {
   const before = await countRows(target);
   const again = await target.cli.json<{ imported: Record<string, number>; skipped: Record<string, number> }>(
     ...['import', join(directory, 'copy.jsonl.gz'), '--with-roles'],
@@ -145,7 +145,7 @@ test('a repeated import, here of a compressed file, changes nothing, and imports
   ).toEqual([{ events: 0, notifications: 0, deliveries: 0, jobs: ['record_audit_event'] }]);
 });
 
-test('an archive has only its ten types of records and no field or text that begins like a secret, and only the owner of the file can read it', async () => {
+test('the archive of an account has only the known types of records and no field or text that begins like a secret, and only its owner can read the file', async () => {
   const text = lines.join('\n');
   for (const secret of ['$argon2', 'ib_', 'secret', 'password', 'token']) expect(text).not.toContain(`"${secret}`);
   const types = new Set(lines.map(line => JSON.parse(line).type));
@@ -294,7 +294,7 @@ test('an import lists each invalid record with its line and the reason, writes n
   ]);
 });
 
-test('a repeated import does not bring back ideas and comments that somebody has deleted since', async () => {
+test('a repeated import of an archive does not bring back ideas and comments that somebody has deleted since the first import', async () => {
   const { cli, sql } = await createTarget();
   await cli.json('import', archive);
   await sql('delete from comments; update ideas set comment_count = 0');

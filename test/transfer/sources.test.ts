@@ -54,7 +54,7 @@ test('the import command accepts exactly the names of the products that have an 
   expect(Object.keys(sources).sort()).toEqual([...products]);
 });
 
-test('a backup of Fider becomes ideas with their responses, comments, votes, tags, followers and duplicates', async () => {
+test('an import of a Fider backup creates ideas with their official responses, comments, votes, tags, followers and merged duplicates', async () => {
   const [dark, night, missing, ...others] = await importInto(
     'fider',
     fixture('fider'),
@@ -235,7 +235,7 @@ test('an import into an existing board keeps the name and the statuses of the bo
   expect(started).toEqual([{ title: '404', key: 'building' }]);
 });
 
-test('imported data obey the invariants of the product, except that one person may write two comments in a row', async () => {
+test('imported data obey the invariants of the Idea-Board database, except that one person may write two comments in a row', async () => {
   // Other products allow several comments of one person in a row.
   const { 'two consecutive comments have different authors': _, ...broken } = await brokenInvariants(db);
   expect(broken).toEqual({});
