@@ -123,7 +123,7 @@ describe('the deadlines of a board', () => {
     },
   );
 
-  test('if a local time occurs twice because clocks go back, a new deadline at this time gets the first occurrence, and an unchanged deadline keeps the second', async () => {
+  test('if a local time occurs twice because clocks go back, a new deadline gets the first occurrence, and an unchanged deadline may keep the second', async () => {
     const zone = 'Europe/Berlin';
     const answer = await save({ zone, voting_close_at: '2026-10-25T02:30' });
     expect((await visitor.get(answer.location ?? '')).html).toContain('The first one applies');
@@ -136,7 +136,7 @@ describe('the deadlines of a board', () => {
     expect(await stored()).toMatchObject({ voting_close_at: second, submissions_open_at: '2026-04-30 22:00:00+00' });
   });
 
-  test('if a person sends the form for deadlines with another time zone, the server saves nothing and shows the same points in time in the new zone', async () => {
+  test('if the form for deadlines is sent with another time zone, the server saves nothing and shows the same deadlines in the new zone', async () => {
     await save({ voting_close_at: '2026-07-01T09:00' });
     const before = await stored();
     const other = { zone: 'America/New_York', voting_close_at: '2026-07-01T09:00', voting_open_at: '2026-06-01T10:00' };

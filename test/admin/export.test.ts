@@ -31,7 +31,7 @@ async function piecesOf(userId: number): Promise<string[]> {
   return pieces;
 }
 
-test("the export of a person's data covers every table that refers to users, voters, votes, tokens or second factors, except the tables that the constant `notExported` names", async () => {
+test("the export of a person's data covers every table that refers to users, voters, votes, tokens or second factors, except the tables in `notExported`", async () => {
   const rows = await server.sql<{ table: string }>(
     `select distinct conrelid::regclass::text as table from pg_constraint
     where contype = 'f'

@@ -132,7 +132,7 @@ describe('a form of a signed-in user', () => {
     }
   });
 
-  test("if a user sends an admin form after their session ended, the server redirects to the sign-in page, which then leads back to the form's page", async () => {
+  test("if a user sends an admin form after their session ended, the server redirects to the sign-in page, which leads back to the form's page", async () => {
     await server.sql('delete from sessions where user_id = $1', [world.ownerId]);
     const answer = await visitor.post('/admin/tokens?account=x', { form_token: formToken, name: 'Bot' });
     expect([answer.status, answer.location]).toEqual([

@@ -213,7 +213,7 @@ describe('concurrent requests with invitation links', () => {
     expect(accepted).toHaveLength(1);
   });
 
-  test('a sign-up through an invitation is refused if a user with the invited e-mail address is created during the sign-up, and the invitation link stays valid', async () => {
+  test("a sign-up through an invitation is refused if somebody else's sign-up takes the invited e-mail address meanwhile, and the invitation link stays valid", async () => {
     const email = newAddress();
     const path = await invited(email);
     // The other sign-up starts to use the e-mail address while this sign-up hashes its password. This sign-up has

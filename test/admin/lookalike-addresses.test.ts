@@ -111,7 +111,7 @@ describe('spellings of one address', () => {
     expect(await server.sql('select from invitations where account_id = $1', [world.accountId])).toHaveLength(1);
   });
 
-  test('a user can sign in with another spelling of the e-mail address in a browser with an earlier sign-in, even after wrong passwords from other browsers', async () => {
+  test('a user can sign in with another spelling of the e-mail address in a browser with an earlier sign-in, despite wrong passwords from other browsers', async () => {
     const own = stranger();
     expect((await own.signIn(`iris.${count}@XN--BCHER-KVA.EXAMPLE.`, iris.password)).status).toBe(303);
     for (let n = 0; n < 5; n++) await stranger().signIn(iris.email, 'a wrong password');
@@ -146,7 +146,7 @@ describe('spellings of one address', () => {
 });
 
 describe('addresses that only look alike', () => {
-  test('two e-mail addresses that differ only in İ and i belong to different users, and a password link is mailed only to the address that was entered', async () => {
+  test('two e-mail addresses that differ only in İ and i belong to different users, and a password link is mailed only to the entered address', async () => {
     const [plain, dotted] = [`liv.${count}@example.com`, `lİv.${count}@example.com`];
     const attacker = await make(dotted);
     // The owner of the address with a plain i can still become a user with that address.

@@ -266,7 +266,7 @@ describe('a sign-in with two factors', () => {
     expect(answer.location).toBe('/admin');
   });
 
-  test('if the password changes between the entry of the password and the entry of the two-factor code, the user gets no session and must sign in again', async () => {
+  test('if the password changes between the entries of the password and of the two-factor code, the user gets no session and must sign in again', async () => {
     const browser = await passwordOnly();
     person = await givePassword(server, userId);
     const answer = await browser.post(codePage, { next: '', code: app.code() });

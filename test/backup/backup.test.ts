@@ -86,7 +86,7 @@ describe.runIf(programs)('the commands backup, restore and upgrade', () => {
     await once(child, 'close');
   }
 
-  test('a restored database has the same rows and tallies as the original, APP_KEY decrypts its secrets, and only the owner of the backup directory can open the directory', async () => {
+  test('a restored database has the same rows and tallies as the original, APP_KEY decrypts its secrets, and only its owner can open the backup directory', async () => {
     expect((await stat(backup)).mode & 0o777).toBe(0o700);
     const manifest = JSON.parse(await readFile(join(backup, 'manifest.json'), 'utf8'));
     expect(manifest).toMatchObject({ secrets: { total: 1, decrypted: 1 }, tables: { 'public.votes': 1 } });
@@ -158,7 +158,7 @@ describe.runIf(programs)('the commands backup, restore and upgrade', () => {
     expect(await select(url, 'select up_count from ideas')).toEqual([{ up_count: 1 }]);
   });
 
-  test("the command `restore --verify` exits with 1 if a table's row count differs from the backup's manifest, and a repeated restore only verifies the restored rows", async () => {
+  test("the command `restore --verify` exits with 1 if a row count differs from the backup's manifest, and a repeated restore only verifies the restored rows", async () => {
     const wrong = join(directory, 'wrong');
     expect(await on(source.url).run('backup', wrong)).toMatchObject({ exitCode: 0 });
     const file = join(wrong, 'manifest.json');
@@ -183,7 +183,7 @@ describe.runIf(programs)('the commands backup, restore and upgrade', () => {
     expect(await on(url).json('restore', wrong, '--verify')).toMatchObject({ ok: true, is_continued: true });
   });
 
-  test('if the backup is damaged, APP_KEY is wrong or a program is missing, the errors of backup and restore name this cause, and the database stays unchanged', async () => {
+  test('the errors of backup and restore say if the backup is damaged, APP_KEY is wrong or a program is missing, and the database stays unchanged', async () => {
     const url = await createDatabase('untouched');
     const otherKey = { APP_KEY: Buffer.alloc(32, 'x').toString('base64') };
     expect(await on(url, otherKey).refusal('restore', backup, '--verify')).toMatch(

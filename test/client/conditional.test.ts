@@ -82,7 +82,7 @@ describe('the option cache', () => {
     ]);
   });
 
-  test('if a client with a cache iterates over a list again, it takes unchanged pages from the cache', async () => {
+  test('if a client with a cache iterates over a list again, the client takes the unchanged pages of the list from the cache', async () => {
     await insertIdea(server, world);
     const client = new IdeaBoard({ baseUrl: gateway.url, token, cache: true });
     const list = client.ideas.list({ per_page: 1 });

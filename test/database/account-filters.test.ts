@@ -102,7 +102,7 @@ const functionProblemsOf = (language: string, body: string) =>
     columns,
   );
 
-test('findFunctionProblems() accepts an SQL function that filters by its account parameter, and reports a function that has no such filter or also filters by another parameter', async () => {
+test('findFunctionProblems() accepts an SQL function that filters by its account parameter, and reports a missing filter or a further filter by another parameter', async () => {
   const filtered = 'select i.id from ideas i where i.account_id = p_account_id';
   const qualified = 'select i.id from ideas i where i.account_id = test.p_account_id';
   const unfiltered = 'select i.id from ideas i where i.id = p_id and i.account_id = v_id';

@@ -114,7 +114,7 @@ test('fillCanonicalAddresses() stores the canonical addresses of open invitation
   ).toEqual(['ada@xn--bcher-kva.example', null, 'bob@example.com']);
 });
 
-test('on the new schema, SQL of the previous server version can add and change users, and the database then updates or clears their canonical e-mail addresses', async () => {
+test('on the new schema, SQL of the previous server version can add and change users, and the database updates or clears their canonical e-mail addresses', async () => {
   const db = await createTestDatabase();
   onTestFinished(() => db.drop());
   const rows = db.sql;

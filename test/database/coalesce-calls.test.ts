@@ -30,7 +30,7 @@ test('if the combined call of coalesceCallsByAccount() for one account fails, th
   ]);
 });
 
-test('calls of a coalesced function that arrive while a batch of calls runs wait for the end of the batch, and then run in batches of at most `maxBatchSize` calls', async () => {
+test('if calls of a coalesced function arrive while a batch runs, they wait for it and then run in batches of at most `maxBatchSize` calls', async () => {
   const runs: number[][] = [];
   const started = Promise.withResolvers<void>();
   const end = Promise.withResolvers<void>();

@@ -98,7 +98,7 @@ test('the server reads lists and public pages from the replica, with the same co
   expect(text).toMatch(/^idea_board_database_replica_lag_seconds 0\.\d+$/m);
 });
 
-test('after a write, the lists of the token come from the primary and show the write, also on another server', async () => {
+test('after a write by a token, the lists that the token requests come from the primary and show the write, also on another server', async () => {
   await isUsed(true);
   await list(reader, other);
   await expect.poll(() => second.database.replica?.state().isUsed, { timeout: 20_000 }).toBe(true);

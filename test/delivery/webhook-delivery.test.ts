@@ -606,7 +606,7 @@ describe('the recipients and the order of webhook deliveries', () => {
     }
   });
 
-  test('a hanging webhook endpoint delays no other webhook and gets one delivery at a time from each worker, or one in total while it counts as failing', async () => {
+  test('a hanging webhook endpoint delays no other webhook and gets one delivery at a time from each worker, or in total while marked as failing', async () => {
     const hanging = await startReceiverForTest(hang);
     const healthy = await startReceiverForTest();
     const world = await createWorld(server);

@@ -135,7 +135,7 @@ describe('a new person with an identity', () => {
 });
 
 describe('an identity with the address of an existing user', () => {
-  test('a sign-in through an external system fails if the e-mail address in any spelling belongs to an existing user, until that user connects the external identity', async () => {
+  test("a sign-in through an external system with an existing user's e-mail address, in any spelling, fails until that user connects the external identity", async () => {
     const userId = await createMember(db, world.accountId, 'admin');
     const email = await addressOf(userId);
     const person = newPerson({ address: ` ${email.toUpperCase()}` });

@@ -94,7 +94,7 @@ describe('the edit of an idea', () => {
     ]);
   });
 
-  test('an author can edit an idea with a second token, a moderator can edit even an old idea of another user, and other users cannot edit the idea', async () => {
+  test('an author can edit an idea with a second token, a moderator can edit even an old idea, and other users cannot edit the idea', async () => {
     const { id } = await create();
     const { token: second } = await issueToken(server, world, 'write', { issuerId: authorId });
     expect((await edit(id, { body: 'By the second token' }, second)).status).toBe(200);
@@ -465,7 +465,7 @@ describe('the change of a comment', () => {
     await expectRefusal(() => ask(`PATCH ${path(ideaId, made.id)}`, author, { body: 'x' }), 404, 'not_found');
   });
 
-  test('the author of a comment can edit or delete the comment for only 15 minutes, a moderator can at any time, and other members never can', async () => {
+  test('the author of a comment can edit or delete the comment for only 15 minutes, a moderator can at any time, and other members cannot', async () => {
     const { id: ideaId } = await create();
     const made = await comment(ideaId, 'As it was');
     await expectRefusal(() => ask(`PATCH ${path(ideaId, made.id)}`, stranger, { body: 'x' }), 403, 'not_author');

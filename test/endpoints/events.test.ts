@@ -332,7 +332,7 @@ describe('the cursor of the list of events', () => {
     expect(titlesOf((await list(follower, { after: data[0].cursor })).body)).toEqual(['new']);
   });
 
-  test('after a restore of the database, a cursor works if its event exists at the same position, and otherwise its request gets the error cursor_expired', async () => {
+  test('after a restore of the database, a cursor works if its event exists at the same position, and otherwise gets the error cursor_expired', async () => {
     const follower = await createFollower();
     await create(follower, '1');
     await create(follower, '2');

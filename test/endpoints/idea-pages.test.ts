@@ -141,7 +141,7 @@ test('a list of ideas in the order of their creation misses no idea while other 
   }
 });
 
-test('the SQL queries for far pages, tag filters and searches merge index-only scans, one for each status, and scan the table of ideas in no other way', async () => {
+test('the SQL queries for far pages, tag filters and searches select ideas by merging index-only scans of the table of ideas, one for each status', async () => {
   const client = await connect(server.url);
   const indexes: Record<IdeaSort, string> = {
     newest: 'ideas_newest_idx',

@@ -116,7 +116,7 @@ describe('the orders of the list of ideas', () => {
     expect(rest).toEqual(expected.slice(2));
   });
 
-  test('the database function `idea_trend` adds exactly one week to the time of an idea for each doubling of its score, and subtracts a week for each doubling of a negative score', async () => {
+  test("for each doubling of an idea's score, the database function `idea_trend` adds exactly one week to its time, or subtracts a week if the score is negative", async () => {
     const week = 604_800;
     const rows = await server.sql<{ score: number; rank: string }>(
       `select score, idea_trend(score, '2026-01-01T00:01:00Z') as rank from unnest(array[-8, -1, 0, 1, 2, 4, 1024]) score`,

@@ -375,7 +375,7 @@ test('two merges of the same two ideas in opposite directions lock the ideas in 
   expect(statements.filter(({ text }) => text === 'begin')).toHaveLength(3);
 });
 
-test('while an unmerge waits for the lock on an idea that a concurrent merge added to the chain of merged ideas, it holds no lock on other ideas', async () => {
+test('while an unmerge waits for the lock on an idea that a concurrent merge added to the chain, it holds no lock on other ideas', async () => {
   const [target, source, middle] = [await idea(), await idea('up'), await idea('down', 'up')];
   await merge(source, middle);
   const [first, second] = [await server.database.pool.connect(), await server.database.pool.connect()];

@@ -214,7 +214,7 @@ test.each([
   ['2001:db8:7:8:9::1', 'idea-board-client/99999.0.0', '2001:db8:7::/48', null],
   ['not-an-address', '', null, null],
 ])(
-  'after a request from %s with the User-Agent "%s", the token\'s last use shows the network %s and the SDK %s',
+  'after a request from %s with the User-Agent "%s", the last use of the token shows the IP network %s and the SDK %s',
   async (ip, agent, network, client) => {
     const { token, id } = await issueToken(server, world, 'read', { isUnused: true });
     await request(server, 'GET /api/v1/token', { token, headers: { 'x-forwarded-for': ip, 'user-agent': agent } });

@@ -50,7 +50,7 @@ test.each([
     'Migration migrates/0001_broken.sql failed: type "no_such_type" does not exist',
   ],
 ])(
-  'if one extension fails while the server starts, the server exits with an error and stores no subscription or job of other extensions (failing extension: %s)',
+  'if one extension fails while the server starts, the server exits with an error and stores no subscription or job of other extensions (failing: %s)',
   async (name, definition, reason) => {
     const db = await databaseForTest();
     const fine = await write(

@@ -207,7 +207,7 @@ describe('the board of a request', () => {
     }
   });
 
-  test('a request by a token with grants on several boards gets 400 if it calls an operation on a board and does not name the board', async () => {
+  test('a request by a token with grants on several boards gets 400 if its operation needs a board and it does not name the board', async () => {
     const sample = await samples();
     for (const id of onBoard)
       expect([id, (await send(sample[id], { token: two })).key]).toEqual([id, 'board_required']);

@@ -173,7 +173,7 @@ describe('the slots of a token for waiting requests', () => {
     expect(await slotsOf(scene)).toEqual([]);
   });
 
-  test("while a token has its maximum of requests that wait for events, other tokens' requests can wait, and the first token's requests without a wait succeed", async () => {
+  test("while a token has its maximum of requests that wait for events, other tokens' requests can wait, and its requests without a wait succeed", async () => {
     const scene = await createScene();
     const waiting = [wait(scene), wait(scene)];
     await awaitSlots(scene, 2);
@@ -197,7 +197,7 @@ describe('the slots of a token for waiting requests', () => {
     await awaitSlots(scene, 0);
   });
 
-  test("if a server is killed, its requests that waited for events soon stop counting against the token's limit, but waiting requests of other servers still count", async () => {
+  test("if a server is killed, its requests that waited for events soon stop counting against the token's limit, unlike waiting requests of other servers", async () => {
     const scene = await createScene();
     const waiting = wait(scene);
     await awaitSlots(scene, 1);

@@ -244,7 +244,7 @@ test('an Idempotency-Key may have up to 255 printable ASCII characters', async (
   }
 });
 
-test('a repeated request with an Idempotency-Key gets the answer that the previous server version stored, even if only one of the two requests names the board', async () => {
+test('a repeated request with an Idempotency-Key gets the answer that the previous server version stored, even if only one request names the board', async () => {
   const { text } = await send(create, 'an-answer');
   for (const [key, query] of [
     ['stored-without', {}],
@@ -265,7 +265,7 @@ test('a repeated request with an Idempotency-Key gets the answer that the previo
   }
 });
 
-test("if the previous server version stored an answer without the ideas' field `url`, a repeated request with the same Idempotency-Key gets the answer with this field", async () => {
+test("if the previous server version stored an answer without the ideas' field `url`, a repeated request with its Idempotency-Key gets the answer with this field", async () => {
   const merge = { line: `POST /api/v1/ideas/${targets.ideaId}/merge`, json: { target_id: targets.targetId } };
   for (const [key, sent] of [
     ['created', create],
@@ -282,7 +282,7 @@ test("if the previous server version stored an answer without the ideas' field `
   }
 });
 
-test('if a token has two boards, a repeated request with an Idempotency-Key gets the first answer again only if the repeated request names the same board', async () => {
+test('if a token has two boards, a repeated request with an Idempotency-Key gets the first answer again only if it names the same board', async () => {
   const other = await createBoard(server, world.accountId);
   await server.sql(
     `insert into api_token_boards (account_id, token_id, board_id, level) values ($1, $2, $3, 'moderate')`,
@@ -295,7 +295,7 @@ test('if a token has two boards, a repeated request with an Idempotency-Key gets
   expect(isReplayed(await send(on(world.boardSlug), 'a-key'))).toBe(true);
 });
 
-test("a repeated MCP tool call with an idempotency key gets the first answer again even if its arguments have another order and also name the token's only board", async () => {
+test("a repeated MCP tool call with an idempotency key gets the first answer again even if its arguments are reordered and name the token's only board", async () => {
   const call = (given: Record<string, unknown>) =>
     request(server, 'POST /api/v1/mcp', {
       token,

@@ -77,7 +77,7 @@ describe.each(otherWrites ?? [])('the operation $method $path', operation => {
 });
 
 describe.each(commentChanges ?? [])('the operation $method $path', operation => {
-  test('a request that edits or deletes a comment and the copies of its text takes one transaction with at most eight SQL statements, not counting the authentication', async () => {
+  test('an edit or deletion of a comment and its stored copies takes one transaction with at most eight SQL statements, not counting the authentication', async () => {
     await expectWrite(operation, 8);
   });
 });

@@ -74,7 +74,7 @@ test('/health and /ready answer as usual while the rate limit counters are locke
   await outside.query('rollback');
 });
 
-test('if a rate limit counter is locked, a request without a token waits longer for the lock than a readiness probe, and the server still counts the request', async () => {
+test('if a rate limit counter is locked, a request without a token waits longer for the lock than a readiness probe and is still counted', async () => {
   await lockCounters();
   const counted = ask('GET /api/v1/openapi.json', '203.0.113.77');
   // The readiness probe stops waiting for the lock earlier than the other request. So when the probe is answered, the

@@ -61,7 +61,7 @@ test('when a server stops, it saves the operations that each token used, with th
   expect(await rowsOf(other.id)).toEqual([{ operation: 'GET /api/v1/ideas', count: 1, parameters: {}, fields: {} }]);
 });
 
-test('a tool call counts as a use of its operation and of the MCP endpoint in the usage statistics, and other MCP messages count only for the endpoint', async () => {
+test('the usage statistics count a tool call for its operation and for the MCP endpoint, and count other MCP messages only for the endpoint', async () => {
   const { id, token } = await issueToken(db, world, 'read');
   const ideaId = await insertIdea(db, world);
   await serve(async server => {

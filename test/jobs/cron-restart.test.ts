@@ -19,7 +19,7 @@ const leadMs = 5_000;
 
 const shiftedClock = fileURLToPath(new URL('../helpers/shifted-clock.ts', import.meta.url));
 
-test("two running workers start an extension's cron job once a minute, and if both workers are killed during the job, a third worker finishes the job", async () => {
+test("two workers start an extension's cron job once a minute, and if both workers are killed during the job, a third worker finishes the job", async () => {
   const db = await createTestDatabase();
   onTestFinished(() => db.drop());
   await prepare(db, await loadExtensions([fixture('ticker')]));

@@ -94,7 +94,7 @@ describe('requests and tool calls', () => {
     },
   );
 
-  test('if one server gets all test cases as HTTP requests and another server gets them as tool calls, both have the same database rows and jobs afterwards', async () => {
+  test('two servers have the same database rows and jobs after one gets all test cases as HTTP requests and the other as MCP tool calls', async () => {
     const [ofRest, ofMcp] = await Promise.all([dump(rest), dump(mcp)]);
     expect(ofMcp).toEqual(ofRest);
     expect(ofRest.events?.length).toBeGreaterThan(5);

@@ -328,7 +328,7 @@ describe('the list of the tools', () => {
 });
 
 describe('a tool call', () => {
-  test("for the MCP protocol versions of 2025 and 2026, the server's own answer to a usual tool call equals the MCP SDK's answer to an unusual valid call", async () => {
+  test("for the MCP protocol versions of 2025 and 2026, the server's own answer to a tool call equals the answer of the MCP SDK", async () => {
     for (const name of ['get_idea', 'get_board', 'list_ideas', 'whoami']) {
       for (const args of [name === 'get_idea' ? { id: ideaId } : {}, { nonsense: true }]) {
         for (const era of ['modern', 'legacy'] as const) {

@@ -132,7 +132,7 @@ test('a used refresh token works again for 60 seconds, and a use after this time
   await expectEnded(tokenId, siblings);
 });
 
-test('if an OAuth client uses one refresh token three times and uses none of the newer tokens in between, the tokens of all three answers stay valid', async () => {
+test('if an OAuth client uses one refresh token three times before it uses a newer refresh token, the tokens of all three answers stay valid', async () => {
   const tokens = await connectProgram();
   const siblings = [
     await refreshed(tokens.refresh_token),

@@ -71,7 +71,7 @@ describe('an access token', () => {
     expect(await statusOf(tokens)).toBe(401);
   });
 
-  test("a tool call with an OAuth access token can cast a vote, counts against the write limit of the token, and updates the token's last use", async () => {
+  test("a tool call with an OAuth access token can cast a vote, counts against the token's write limit, and updates the token's last use", async () => {
     const ideaId = await insertIdea(server, world);
     const tokens = await connect();
     const tokenId = await tokenIdOf(tokens);
@@ -92,7 +92,7 @@ describe('an access token', () => {
   });
 });
 
-test("parallel tool calls with a valid token count against the rate limit of this token, and calls with an invalid token get 401 and count against no token's limit", async () => {
+test("parallel tool calls with a valid token count against the token's rate limit, and calls with an invalid token count against no token's limit", async () => {
   const { access_token: access } = await connect('read');
   const [row] = await server.sql<{ token_id: number }>('select token_id from oauth_records where id_hash = $1', [
     hash(access),

@@ -112,7 +112,7 @@ test('the audit log records token.used_after_expiry when a client uses an expire
 });
 
 describe('grant.refused', () => {
-  test("if a token's grants or allowed networks, its issuer or the account's plan forbid a request, the audit entry contains the error key and token id", async () => {
+  test("if a token's grants, allowed networks or issuer or the account's plan forbid a request, the audit entry has the error key and token id", async () => {
     const own = await fresh({ environment: { PLANS_WITHOUT_AGENT_API: 'free' } });
     const memberId = await createMember(server, world.accountId, 'member');
     const formerModerator = await issueToken(server, world, 'moderate', { issuerId: memberId });

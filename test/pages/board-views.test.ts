@@ -90,7 +90,7 @@ describe('the list of ideas with a tag', () => {
     }
   });
 
-  test('a tag filter on a public board works with a status filter, a sort order and a search, has the color of the tag, and page links keep the tag', async () => {
+  test('a tag filter on a public board has the color of the tag, works with a status filter, a sort order and a search, and stays in page links', async () => {
     const ids = [await put('Export CSV'), await put('Export PDF', 'shipped'), await put('Import', 'shipped')];
     await put('Export without a tag', 'shipped');
     await tagIdeas('Files', ids);

@@ -56,7 +56,7 @@ const framing = ({ headers }: { headers: Headers }) => [
 const forbidden = ["'none'", 'DENY'];
 
 describe('the frames of other sites', () => {
-  test("only the websites in an account's settings may show the embedded pages of the account's boards in a frame, and no website may show any other page", async () => {
+  test("only the websites in an account's settings may show the embedded pages of its boards in a frame, and no website may show other pages", async () => {
     await letEmbed(server, world, [hostOrigin, 'http://localhost:8080']);
     const id = await insertIdea(server, world);
     const visitor = new Visitor(server);
@@ -442,7 +442,7 @@ describe('the session of an embedded board', () => {
     expect(await server.sql('select up_count from ideas where id = $1', [id])).toEqual([{ up_count: 1 }]);
   });
 
-  test("a form with an embedding token signs a person in on an embedded board only if the form comes from a website in the account's settings", async () => {
+  test("a form with an embedding token signs a person in on an embedded board only if a website in the account's settings sends the form", async () => {
     const token = await signToken(server, secret);
     const visitor = new Visitor(server);
     for (const origin of ['https://evil.example.com', `${hostOrigin}:8443`, 'null', server.baseUrl]) {

@@ -224,7 +224,7 @@ describe('signing up from a board', () => {
     expect([answer.status, answer.html.includes('without an invitation')]).toEqual([403, true]);
   });
 
-  test('if one person uses the sign-up links of two accounts at the same time, the server creates one user, and the user becomes a member of both accounts', async () => {
+  test('if one person uses the sign-up links of two accounts at the same time, the server creates one user, a member of both accounts', async () => {
     const other = await createWorld(server, { isPublic: true });
     for (const one of [world, other]) await letJoin('everybody', [], one);
     for (let round = 0; round < 3; round++) {

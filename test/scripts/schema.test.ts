@@ -66,7 +66,7 @@ test.each([
   ['rule one on table ideas', 'create rule one as on delete to ideas do instead nothing'],
   ['table one', 'create table one (id bigint) partition by hash (id)'],
 ])(
-  'if the database has an object of a kind that the generator of the schema description does not support, the generator fails: %s created by the statement %s',
+  'the generator of the schema description fails if the database has an object of an unsupported kind: %s created by the statement %s',
   async (name, statement) => {
     await migrated.query('begin');
     await migrated.query(statement);

@@ -128,7 +128,7 @@ test('if an archive is imported into a new installation, an export of the new ac
   expect(await countRows(target)).toEqual(await countRows(source));
 });
 
-test('a repeated import of an archive, here of a compressed file, changes nothing, and an import causes no events, notifications, webhook deliveries or jobs except audit entries', async () => {
+test('a repeated import of a compressed archive changes nothing, and imports cause no events, notifications, webhook deliveries or jobs other than audit entries', async () => {
   const before = await countRows(target);
   const again = await target.cli.json<{ imported: Record<string, number>; skipped: Record<string, number> }>(
     ...['import', join(directory, 'copy.jsonl.gz'), '--with-roles'],
@@ -145,7 +145,7 @@ test('a repeated import of an archive, here of a compressed file, changes nothin
   ).toEqual([{ events: 0, notifications: 0, deliveries: 0, jobs: ['record_audit_event'] }]);
 });
 
-test('the archive of an account has only the known types of records and no field or text that begins like a secret, and only its owner can read the file', async () => {
+test('the archive of an account has only known record types and no field or text that begins like a secret, and only its owner can read it', async () => {
   const text = lines.join('\n');
   for (const secret of ['$argon2', 'ib_', 'secret', 'password', 'token']) expect(text).not.toContain(`"${secret}`);
   const types = new Set(lines.map(line => JSON.parse(line).type));
@@ -165,7 +165,7 @@ test('the archive of an account has only the known types of records and no field
   expect((await stat(archive)).mode & 0o777).toBe(0o600);
 });
 
-test('an import without --with-roles gives new members only the role `member`, no sign-in method and no confirmed address, and keeps the role of the existing owner', async () => {
+test('an import without --with-roles gives new members the role `member`, no sign-in method and no confirmed address, and keeps the role of the existing owner', async () => {
   const { cli, sql } = await createTarget();
   await cli.json('import', archive);
   expect(await sql('select role, count(*)::int > 1 as several from memberships group by role order by role')).toEqual([

@@ -155,7 +155,7 @@ test('a command line tool can use the PostgreSQL of a running old server, but no
   await owner.end();
 });
 
-test('if the password file of the embedded PostgreSQL is lost, the next start sets a new password, and the old one no longer works', async () => {
+test('if the password file of the embedded PostgreSQL is lost, the next start sets a new password, and the old password no longer works', async () => {
   const first = await startIn(await makeDataDir());
   await query(first.postgres, 'create table kept as select 42 as answer');
   await first.postgres.stop();

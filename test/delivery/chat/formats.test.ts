@@ -79,7 +79,7 @@ describe('a chat message', () => {
 });
 
 describe('Slack', () => {
-  test("a chat message to Slack has a rich text block with the idea's title as a link, and a mrkdwn text that Slack shows in its notifications", () => {
+  test("a chat message to Slack has a rich text block with the idea's title as a link, and a mrkdwn text for Slack's own notifications", () => {
     expect(renderers.slack(messageOf('idea.status_changed'))).toEqual({
       text: 'Ada moved Dark mode to Planned · Web app',
       blocks: [

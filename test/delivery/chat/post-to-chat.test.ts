@@ -145,7 +145,7 @@ describe('a chat channel', () => {
     expect(chat.received).toEqual([]);
   });
 
-  test('a chat channel gets a post about a new idea only after a moderator has approved the pending idea, and no post about a rejected idea', async () => {
+  test('a chat channel gets a post about a pending idea only after a moderator has approved the idea, and no post about a rejected idea', async () => {
     const author = await createMember(server, world.accountId, 'member', 'Grace');
     await server.sql('update boards set pre_moderation = true where id = $1', [world.boardId]);
     await insertChannel('slack');

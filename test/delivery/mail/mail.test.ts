@@ -236,7 +236,7 @@ describe('a mail job', () => {
     expect(recipients()).toEqual(['grace@example.com']);
   });
 
-  test('a mail is not retried if its recipient meanwhile unfollowed the idea, was blocked, left the account or removed their address', async () => {
+  test('a mail is not retried if its recipient meanwhile unfollowed the idea, was blocked, left the account or removed their notification e-mail address', async () => {
     const [unfollowed, blocked, left, silent] = [
       await createFollower('unfollowed'),
       await createFollower('blocked'),
@@ -433,7 +433,7 @@ describe('the notices before a token expires', () => {
     expect(recipients()).toEqual([]);
   });
 
-  test('a queued expiry notice is not mailed after its token is revoked or gets a later expiry, and a rotated token gets expiry notices for its new expiry', async () => {
+  test('no queued expiry notice is mailed after its token is revoked or gets a later expiry, and a rotated token gets notices again', async () => {
     const [revoked, rotated] = [await expiring(3), await expiring(3)];
     await addExpiryNotices(server.database);
     await server.sql('update api_tokens set revoked_at = now() where id = $1', [revoked]);

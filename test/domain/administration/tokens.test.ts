@@ -89,7 +89,7 @@ test.each([
   ['blocked', 'blocked', ['oauth']],
   ['demoted', 'demoted', []],
 ] as const)(
-  "if an admin is %s while creating an API and an OAuth token, the server keeps or revokes the new tokens as it does with the admin's existing tokens",
+  "if an admin is %s while creating an API and an OAuth token, the server keeps or revokes these tokens like the admin's existing tokens",
   async (_, way, expected) => {
     const member = { accountId: world.accountId, userId: await createMember(db, world.accountId, 'admin') };
     const leave = (admin: Administration) => {

@@ -103,7 +103,7 @@ test('an erasure that is killed at random moments and then runs again leaves the
   }
 });
 
-test('if two processes start to erase users and accounts at the same time, only one of them erases, and the other reports that it did nothing', async () => {
+test('if two processes start to erase users and accounts at the same time, only one erases, and the other reports that it did nothing', async () => {
   await onCopy(async copy => {
     // While the test holds this lock, the first clean-up cannot end before the second clean-up begins.
     const blocker = await connect(copy.url);

@@ -59,7 +59,7 @@ test('if an extension fails in the first transaction of an erasure, the profile 
   await runCleanUp(db, { erasers: [] });
 });
 
-test('if an extension fails in the last transaction of an erasure, the user and the data of the extension stay, and the next run of the clean-up removes both', async () => {
+test("if an extension fails in the last transaction of an erasure, the user and the extension's data stay, and the next clean-up removes both", async () => {
   const userId = await createAuthor();
   let isBroken = true;
   let calls = 0;

@@ -117,7 +117,7 @@ describe('an erased user', () => {
     expect(again.body.updated_at > shown.updatedAt).toBe(true);
   });
 
-  test('the tokens of an erased user are revoked and lose the network of their last use, and their issuer becomes the placeholder for erased users', async () => {
+  test('the tokens of an erased user are revoked and lose their last IP network, and their issuer becomes the placeholder for erased users', async () => {
     expect((await read('GET /api/v1/ideas', populated.personToken.token)).key).toBe('unauthorized');
     const tokens = await server.sql(
       `select distinct name, issuer_id, revoked_at is not null as is_revoked, last_used_network from api_tokens where id <> all ($1)`,

@@ -34,7 +34,7 @@ const read = async (id: number) => (await request(server, `GET /api/v1/ideas/${i
 const rowsOf = (id: number) =>
   server.sql('select voter_id, value, carried_from_id, created_at from votes where idea_id = $1 order by 1', [id]);
 
-test("a merge of an idea with many votes copies the votes in batches before the merge's transaction begins, and an unmerge restores the votes of both ideas", async () => {
+test("a merge of an idea with many votes copies the votes in batches before its transaction begins, and an unmerge restores both ideas' votes", async () => {
   await post(`${target}/vote`, { value: 'down' });
   const before = { source: await rowsOf(source), target: await rowsOf(target) };
   const tally = await read(source);
