@@ -51,7 +51,7 @@ describe('a block', () => {
     ]);
   });
 
-  test('a moderator cannot block themselves, a person with a higher role or a person without a relation to the account', async () => {
+  test("a moderator cannot block themselves, a person with a higher role or a person who has no relation to the moderator's account", async () => {
     const form_token = await formToken(ada);
     const strangers = [await createUser(server), (await createWorld(server)).ownerId, 999_999_999];
     for (const [userId, status] of [

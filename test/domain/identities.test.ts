@@ -203,7 +203,7 @@ describe('a session of an identity', () => {
     expect(ordinary?.accounts).toHaveLength(2);
   });
 
-  test('a session ends when its user disconnects the external identity of that sign-in, and a user cannot disconnect their only way to sign in', async () => {
+  test('a session from a sign-in with an external identity ends when its user disconnects this identity, and nobody can disconnect their only way to sign in', async () => {
     const userId = await createMember(db, world.accountId, 'member');
     const person = newPerson({ address: await addressOf(userId) });
     await connect(person, userId);

@@ -63,7 +63,7 @@ test("after a change of a board's settings, the next request returns the new val
   });
 });
 
-test('the response for a board has its custom statuses in their configured order, each with its flags', async () => {
+test('the response for a board has its custom statuses in their configured order, each saying whether it is hidden and allows votes and comments', async () => {
   const statuses = [
     { key: 'new', category: 'inbox', label: 'New here' },
     { key: 'spam', category: 'declined', label: 'Spam', isHidden: true, allowVotes: false, allowComments: false },

@@ -464,7 +464,7 @@ describe('the session of an embedded board', () => {
     expect((await visitor.get(answer.location ?? '')).html).toContain('Your sign-in has ended');
   });
 
-  test('an empty or refused embedding token, or the deletion of the embedding secret, ends a session on an embedded board; a used token does not', async () => {
+  test('an empty or refused embedding token, or a deleted embedding secret, ends a session on an embedded board, but a used token does not', async () => {
     const isSignedIn = async (visitor: Visitor) => isForMember((await visitor.get(root)).html);
     const token = await signToken(server, secret);
     const visitor = new Visitor(server);

@@ -141,7 +141,7 @@ const rows = rowsOf({
     'a new required readOnly field': [object({}), object({ 'a!': { ...string, readOnly: true } })],
   },
   'breaking request-type-narrowed / breaking response-type-widened': {
-    'another type': field(string, integer),
+    'another type of a field': field(string, integer),
     'another type of the items': [list(string), list(integer)],
     'another type of a tuple item': tuple([string, integer], [string, string]),
     'another type of a field of one alternative': alternatives([cat, dog], [dog, petOf('cat', { lives: string })]),
@@ -152,21 +152,21 @@ const rows = rowsOf({
     'one type in place of any type': field(true, string),
   },
   'additive request-null-added / breaking response-null-added': {
-    'a new null as a type': field(string, { type: ['string', 'null'] }),
-    'a new null as an alternative': field(ab, { anyOf: [ab, { type: 'null' }] }),
-    'a new null as a value': field(onlyX, { type: ['string', 'null'], enum: ['x', null] }),
+    'null as an additional type': field(string, { type: ['string', 'null'] }),
+    'null as an additional alternative': field(ab, { anyOf: [ab, { type: 'null' }] }),
+    'null as an additional value': field(onlyX, { type: ['string', 'null'], enum: ['x', null] }),
     'another type of the fields of a pattern': [pattern('string'), pattern('string', 'null')],
   },
   'breaking request-null-removed / additive response-null-removed': {
-    'a removed null': field({ type: ['string', 'null'] }, string),
+    'null that is no longer allowed': field({ type: ['string', 'null'] }, string),
   },
   'breaking request-enum-value-removed / additive response-enum-value-removed': {
-    'a removed value': field({ enum: ['x', 'y'] }, { enum: ['x'] }),
+    'a value that is removed from a list of values': field({ enum: ['x', 'y'] }, { enum: ['x'] }),
   },
   'additive request-enum-value-added / risky response-enum-value-added': {
-    'a new value': field({ enum: ['x'] }, { enum: ['x', 'y'] }),
+    'a value that is added to a list of values': field({ enum: ['x'] }, { enum: ['x', 'y'] }),
     'a constant that becomes one of two values': field({ const: 'x' }, { enum: ['x', 'y'] }),
-    'a new value of another type': field({ enum: ['x', 1] }, { enum: ['x', 1, true] }),
+    'a value of another type that is added to a list of values': field({ enum: ['x', 1] }, { enum: ['x', 1, true] }),
   },
   'breaking request-enum-value-removed, additive request-enum-value-added / breaking response-enum-replaced': {
     'a changed constant': field({ const: 'x' }, { const: 'y' }),
@@ -205,10 +205,10 @@ const rows = rowsOf({
     'a first pattern of fields in a closed object': [closed({}), { ...pattern('string'), ...closed({}) }],
   },
   'additive request-variant-added / risky response-variant-added': {
-    'a new alternative beside several': alternatives([cat, dog], [cat, dog, bird]),
+    'a new alternative in addition to several others': alternatives([cat, dog], [cat, dog, bird]),
   },
   'additive request-variant-added / breaking response-variant-introduced': {
-    'a new alternative beside one': [cat, { oneOf: [cat, dog] }],
+    'a new alternative in addition to one other': [cat, { oneOf: [cat, dog] }],
     'a new alternative that may match together with the other': [ab, { oneOf: [ab, object({ 'c!': string })] }],
   },
   'breaking request-variant-removed / additive response-variant-removed': {
@@ -233,7 +233,7 @@ const rows = rowsOf({
     'a mapping that replaces the implicit schema name': mapped(pets({ a }), pets({ a, b })),
   },
   [twice('breaking request-discriminator-changed / breaking response-discriminator-changed')]: {
-    'a pair of discriminator values with another schema': mapped(pets({ a, b }), pets({ a: b, b: a })),
+    'two discriminator values that swap their schemas': mapped(pets({ a, b }), pets({ a: b, b: a })),
   },
   'risky discriminator-removed / risky discriminator-removed': {
     'alternatives without their former discriminator': [{ ...pair, discriminator: kinds }, pair],
@@ -260,7 +260,7 @@ const rows = rowsOf({
   },
   'breaking request-schema-narrowed / additive response-schema-narrowed': {
     ...newConstraints,
-    'a new `not`, a keyword without its own rule': field(either, { ...either, not: string }),
+    'the new keyword `not`, which has no rule of its own': field(either, { ...either, not: string }),
     'a field that another field requires': [ab, object({ a: string, b: string }, { dependentRequired: { a: ['b'] } })],
   },
   'breaking request-schema-narrowed / breaking response-schema-widened': {
@@ -269,7 +269,7 @@ const rows = rowsOf({
     'a changed keyword that the diff cannot judge': [{ $dynamicRef: '#a' }, { $dynamicRef: '#b' }],
   },
   'breaking request-schema-narrowed, additive request-enum-dropped / risky response-enum-dropped': {
-    'a bound in place of a list of longer values, without a rule': limited(
+    'a maximum length in place of a list of longer values': limited(
       'string',
       { enum: ['long', 'longer'] },
       { maxLength: 3 },
@@ -277,13 +277,16 @@ const rows = rowsOf({
   },
   'breaking request-schema-narrowed, risky request-field-ignored, additive request-enum-dropped / breaking response-field-removed, risky response-enum-dropped':
     {
-      'a change without a rule beside a removed field': [
+      'a maximum length in place of a list of longer values, and a removed field': [
         object({ a: { type: 'string', enum: ['long', 'longer'] }, b: string }),
         object({ a: { type: 'string', maxLength: 3 } }),
       ],
     },
   'no change / breaking response-schema-widened': {
-    'a required field that the schema also forbids, removed': [{ required: ['a'], allOf: [closed({})] }, closed({})],
+    'the removal of a required field that the schema also forbids': [
+      { required: ['a'], allOf: [closed({})] },
+      closed({}),
+    ],
   },
   'additive request-bound-widened / risky response-bound-widened': loosened,
   'breaking request-bound-narrowed / additive response-bound-narrowed': undone(loosened),

@@ -89,7 +89,7 @@ test('an import of a Fider backup creates ideas with their official responses, c
   expect(blocks).toEqual([{ email: 'spam@fider.example' }]);
 });
 
-test('the CSV file of Fider becomes ideas with the numbers of their votes', async () => {
+test('an import of the CSV file of Fider creates ideas with the numbers of their votes', async () => {
   const ideas = await importInto('fider-csv', fixture('fider-posts.csv'), '--from', 'fider', '--board', 'ideas');
   expect(ideas).toMatchObject([
     {
@@ -106,7 +106,7 @@ test('the CSV file of Fider becomes ideas with the numbers of their votes', asyn
   expect(signIns).toEqual([]);
 });
 
-test('the answers of the API of Canny become ideas with votes and public comments', async () => {
+test('an import of responses of the Canny API creates ideas with votes and public comments', async () => {
   const ideas = await importInto('canny', fixture('canny'), '--from', 'canny', '--status', 'closed=archived');
   expect(ideas).toMatchObject([
     {
@@ -122,7 +122,7 @@ test('the answers of the API of Canny become ideas with votes and public comment
   ]);
 });
 
-test('an export of Quackback becomes ideas with votes and public comments, also from a single CSV file', async () => {
+test('an import of a Quackback export creates ideas with votes and public comments, also from a single CSV file', async () => {
   const ideas = await importInto('quackback', fixture('quackback'), '--from', 'quackback');
   expect(ideas).toMatchObject([
     {
@@ -141,7 +141,7 @@ test('an export of Quackback becomes ideas with votes and public comments, also 
   expect(single).toMatchObject([{ title: 'SSO', board: 'product', status: 'planned', up: 4, author: 'Kim Dahl' }]);
 });
 
-test('the tables of Astuto become ideas with votes and comments, as CSV files and as answers of its API', async () => {
+test('an import of the tables of Astuto creates ideas with votes and comments, from CSV files and from API responses', async () => {
   const ideas = await importInto('astuto', fixture('astuto'), '--from', 'astuto', '--with-roles');
   expect(ideas).toMatchObject([
     {
@@ -162,7 +162,7 @@ test('the tables of Astuto become ideas with votes and comments, as CSV files an
   expect(ofApi).toMatchObject([{ title: 'Kalender', board: 'ideen', status: 'in_progress', up: 1, author: 'Uwe' }]);
 });
 
-test('issues and discussions of GitHub become ideas with the numbers of their reactions', async () => {
+test('an import of GitHub issues and discussions creates ideas with the numbers of their reactions', async () => {
   const ideas = await importInto('github', fixture('github'), '--from', 'github', '--board', 'app');
   expect(ideas).toMatchObject([
     {
@@ -180,7 +180,7 @@ test('issues and discussions of GitHub become ideas with the numbers of their re
   ]);
 });
 
-test('an import of a CSV file creates an idea from each row, with the columns that the options --column name', async () => {
+test("an import of a CSV file creates an idea from each row, and the options --column choose the columns for the idea's fields", async () => {
   const columns = ['title=Subject', 'body=Text', 'status=State', 'author_name=Who', 'author_email=Mail', 'votes=Likes'];
   const ideas = await importInto(
     ...([
@@ -212,7 +212,7 @@ test('an import of a CSV file creates an idea from each row, with the columns th
   );
 });
 
-test('an import into an existing board keeps the name and the statuses of the board, and gives imported ideas the nearest of these statuses', async () => {
+test("an import into an existing board keeps the name and the statuses of the board, and gives imported ideas the board's closest matching statuses", async () => {
   await cli.json(
     ...['account', 'create', '--slug', 'present', '--name', 'Present'],
     ...['--owner-email', 'owner@example.com', '--owner-name', 'The owner'],
