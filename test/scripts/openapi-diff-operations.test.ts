@@ -72,7 +72,7 @@ testVerdicts({
   'breaking parameter-serialization-changed': {
     'a changed serialization of a list': parameter({ explode: true }, { explode: false }),
     'a parameter that becomes JSON': parameters([query('a')], [{ name: 'a', in: 'query', content: json(string) }]),
-    'a parameter that loses reserved characters, beside one that gets them,': parameters(
+    'a parameter that no longer allows reserved characters, and another that newly allows them': parameters(
       [query('a', { allowReserved: true }), query('b')],
       [query('a'), query('b', { allowReserved: true })],
     ),
@@ -133,13 +133,13 @@ testVerdicts({
     'a response header with another type': headers({ Age: { schema: integer } }, { Age: header }),
   },
   'breaking error-key-removed': {
-    'an error key that all statuses of a class lose, beside a moved one,': responses(
+    'an error key that is removed from a class of statuses, and two others that move to single statuses': responses(
       { ...done, '4XX': keyed('a', 'b', 'c') },
       { ...done, 404: keyed('a'), 409: keyed('b') },
     ),
   },
   'risky error-key-added': {
-    'a new error key of one status, beside a removed one that the default still has': responses(
+    'a new error key in a response that replaces the default response for one status': responses(
       { ...done, default: keyed('a', 'b') },
       { ...done, 404: keyed('a', 'c'), default: keyed('a', 'b') },
     ),
@@ -218,45 +218,50 @@ const rate = (limit: number, windowSeconds: number) => ({ 'x-rate-limit': { limi
 const pending = { parameters: [query('state')], 'x-grant-by-query': { 'state=pending': 'moderate' } };
 testVerdicts({
   'breaking security-tightened': {
-    'a first security scheme': security([], [{ bearer: [] }]),
+    'a security scheme for an operation that needed none': security([], [{ bearer: [] }]),
     'another security scheme': security([{ bearer: [] }], [{ key: [] }]),
-    'an additional scheme in one requirement': security([{ bearer: [] }], [{ bearer: [], key: [] }]),
-    'a removed alternative requirement': security([{ bearer: [] }, { key: [] }], [{ bearer: [] }]),
-    'an additional scope': security([{ oauth: ['r'] }], [{ oauth: ['r', 'w'] }]),
+    'an additional scheme in a security requirement': security([{ bearer: [] }], [{ bearer: [], key: [] }]),
+    'a removed alternative security requirement': security([{ bearer: [] }, { key: [] }], [{ bearer: [] }]),
+    'an additional OAuth scope of an operation': security([{ oauth: ['r'] }], [{ oauth: ['r', 'w'] }]),
     'a new security requirement of the document': {
       base: operationWith({}, { components: { securitySchemes } }),
       head: operationWith({}, { components: { securitySchemes }, security: [{ bearer: [] }] }),
     },
-    'a changed scheme with the same name': schemes('a', [], bearer, key),
+    'a changed security scheme with the same name': schemes('a', [], bearer, key),
   },
   'additive security-relaxed': {
     'a removed last security scheme': security([{ bearer: [] }], []),
-    'a removed scheme in one requirement': security([{ bearer: [], key: [] }], [{ key: [] }]),
-    'a new alternative requirement': security([{ bearer: [] }], [{ bearer: [] }, { key: [] }]),
-    'a removed scope requirement': security([{ oauth: ['r', 'w'] }], [{ oauth: ['r'] }]),
+    'a removed scheme in a security requirement': security([{ bearer: [], key: [] }], [{ key: [] }]),
+    'a new alternative security requirement': security([{ bearer: [] }], [{ bearer: [] }, { key: [] }]),
+    'a removed OAuth scope of an operation': security([{ oauth: ['r', 'w'] }], [{ oauth: ['r'] }]),
   },
   'breaking oauth-flow-changed': {
-    'a changed token address': flows({ tokenUrl: 'https://b.example.com' }),
-    'a removed scope of a flow': flows({ scopes: { r: '' } }),
+    'a changed token URL of an OAuth flow': flows({ tokenUrl: 'https://b.example.com' }),
+    'a removed scope of an OAuth flow': flows({ scopes: { r: '' } }),
   },
-  'additive oauth-flow-added': { 'a new scope of a flow': flows({ scopes: { r: '', w: '', x: '' } }) },
+  'additive oauth-flow-added': { 'a new scope of an OAuth flow': flows({ scopes: { r: '', w: '', x: '' } }) },
   'breaking grant-raised': {
-    'a higher grant': operations({ 'x-grant': 'read' }, { 'x-grant': 'write' }),
-    'a first grant': operations({}, { 'x-grant': 'read' }),
-    'an unknown grant': operations({ 'x-grant': 'moderate' }, { 'x-grant': 'own' }),
+    'a higher token grant of an operation': operations({ 'x-grant': 'read' }, { 'x-grant': 'write' }),
+    'a token grant for an operation that needed none': operations({}, { 'x-grant': 'read' }),
+    'an unknown token grant of an operation': operations({ 'x-grant': 'moderate' }, { 'x-grant': 'own' }),
     'a higher grant for a query parameter': operations({}, { 'x-grant-by-query': { state: 'moderate' } }),
     'a higher grant for a value of an existing query parameter': operations({ parameters: [query('state')] }, pending),
   },
   'additive parameter-added': { 'a new query parameter with a grant': operations({}, pending) },
-  'additive grant-lowered': { 'a lower grant': operations({ 'x-grant': 'moderate' }, { 'x-grant': 'write' }) },
+  'additive grant-lowered': {
+    'a lower token grant of an operation': operations({ 'x-grant': 'moderate' }, { 'x-grant': 'write' }),
+  },
   'risky bucket-changed': {
-    'a changed bucket': operations({ 'x-bucket': 'apitoken:read' }, { 'x-bucket': 'apitoken:write' }),
+    'another rate limit bucket of an operation': operations(
+      { 'x-bucket': 'apitoken:read' },
+      { 'x-bucket': 'apitoken:write' },
+    ),
   },
   'risky rate-limit-lowered': {
-    'a lower rate limit': operations(rate(20, 60), rate(20, 3600)),
-    'a first rate limit': operations({}, rate(20, 60)),
+    'a lower rate limit of an operation': operations(rate(20, 60), rate(20, 3600)),
+    'a rate limit for an operation that had none': operations({}, rate(20, 60)),
   },
-  'additive rate-limit-raised': { 'a higher rate limit': operations(rate(20, 60), rate(30, 60)) },
+  'additive rate-limit-raised': { 'a higher rate limit of an operation': operations(rate(20, 60), rate(30, 60)) },
 });
 
 const event = (schema: JsonObject, others: JsonObject = {}): JsonObject => ({
@@ -287,7 +292,10 @@ testVerdicts({
     'a webhook body that becomes optional': webhook(event(string), event({}, { requestBody: body })),
   },
   'breaking webhook-body-removed, additive webhook-body-added': {
-    'a removed webhook body beside a new one': webhooks({ a: before, b: silent }, { a: silent, b: before }),
+    'the removed body of one webhook and a new body of another': webhooks(
+      { a: before, b: silent },
+      { a: silent, b: before },
+    ),
   },
   'breaking webhook-media-type-changed, breaking webhook-media-type-changed': {
     'another media type of a webhook': webhook(before, event({}, { requestBody: csv })),
@@ -311,10 +319,10 @@ testVerdicts({
     'a new required field in the response to a webhook': webhook(answered({ 200: open }), answered({ 200: strict })),
   },
   'breaking webhook-security-changed': {
-    'a changed security of a webhook': webhook(needing('a'), needing('b')),
+    'changed security requirements of a webhook': webhook(needing('a'), needing('b')),
   },
   'no change': {
-    'a changed security of requests, for webhooks,': documents(
+    'a new security requirement of requests, which does not concern webhooks': documents(
       { webhooks: { a: before } },
       { webhooks: { a: before }, security: [{ bearer: [] }], components: { securitySchemes } },
     ),

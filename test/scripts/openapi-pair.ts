@@ -98,7 +98,7 @@ export function testVerdicts(cases: Record<string, Record<string, Pair>>): void 
   const rows = Object.entries(cases).flatMap(([verdict, pairs]) =>
     Object.entries(pairs).map(([name, pair]) => [name, verdict, pair] as const),
   );
-  test.each(rows)('openapi-diff reports %s as %s', (_, verdict, pair) => {
+  test.each(rows)('openapi-diff reports the API change "%s" as %s', (_, verdict, pair) => {
     expect(verdictsOf(pair)).toBe(verdict);
   });
 }
