@@ -120,7 +120,7 @@ export const settings = z.object({
     .url({ protocol: /^postgres(ql)?$/ })
     .optional()
     .describe(
-      'The URL of the same database without the connection pooler. Set it if DATABASE_URL leads to PgBouncer in transaction mode. Migrations, the job queue, commands and waits for events use this URL. See docs/deployment.md.',
+      'The URL of the same database without the connection pooler. Set this variable if DATABASE_URL leads to PgBouncer in transaction mode. Migrations, the job queue, commands and waits for events use this URL. See docs/deployment.md.',
     ),
   DATABASE_READ_URL: z
     .url({ protocol: /^postgres(ql)?$/ })
@@ -182,7 +182,7 @@ export const settings = z.object({
       'must be IP addresses or CIDRs, separated by commas, or true',
     )
     .describe(
-      'The proxies that may name the IP address of a client in the header X-Forwarded-For: IP addresses or CIDRs, separated by commas. With true, every sender may do so. By default, the server ignores the header.',
+      'The proxies that may name the IP address of a client in the header X-Forwarded-For: IP addresses or CIDRs, separated by commas. With true, every sender may name an IP address. By default, the server ignores the header.',
     ),
   CORS_ORIGINS: origins.describe(
     'The origins of the web pages that can use the Agent API, such as https://app.example.com, separated by commas. With *, the server allows every origin. By default, the server allows no origin. Every visitor of such a page can read the token that the page uses.',
@@ -262,11 +262,13 @@ export const settings = z.object({
     .refine(plans => !plans.includes('community'), 'must not name community, which always has the Agent API')
     .describe('The names of the plans whose accounts cannot use the Agent API, separated by commas.'),
   WEBHOOK_ALLOWED_CIDRS: cidrs.describe(
-    'The networks without public IP addresses that the server may send webhooks and chat messages to: CIDRs, separated by commas. The server may also fetch the documents of OAuth clients from these networks, and send requests to OpenID Connect providers there.',
+    'The networks without public IP addresses that the server may send webhooks and chat messages to: CIDRs, separated by commas. The server may also fetch the documents of OAuth clients from these networks, and send requests to OpenID Connect providers in these networks.',
   ),
   WORKER: flag
     .default(true)
-    .describe('With 0, the server process runs no jobs. Then run the jobs in a separate process with npm run worker.'),
+    .describe(
+      'With 0, the server process runs no jobs. In this case, run the jobs in a separate process with npm run worker.',
+    ),
   WORKER_CONCURRENCY: wholeNumber(1, 1000)
     .default(16)
     .describe(
@@ -298,7 +300,7 @@ export const settings = z.object({
   OTEL_EXPORTER_OTLP_ENDPOINT: httpUrl
     .optional()
     .describe(
-      'The URL of an OpenTelemetry collector, such as http://localhost:4318. The server sends its traces there, as JSON, to the path /v1/traces. If the variable is unset, the server traces nothing. See docs/tracing.md.',
+      'The URL of an OpenTelemetry collector, such as http://localhost:4318. The server sends its traces to this collector, as JSON, to the path /v1/traces. If the variable is unset, the server traces nothing. See docs/tracing.md.',
     ),
   OTEL_EXPORTER_OTLP_HEADERS: pairs.describe(
     'The headers of the requests to OTEL_EXPORTER_OTLP_ENDPOINT, such as x-api-key=secret, separated by commas.',
@@ -323,7 +325,7 @@ export const settings = z.object({
     ])
     .default('parentbased_always_on')
     .describe(
-      'Decides which traces the server records: always_on, always_off or traceidratio. With the prefix parentbased_, the client decides if its request has a traceparent.',
+      'Decides which traces the server records: always_on, always_off or traceidratio. With the prefix parentbased_, the client decides for each request with a traceparent header.',
     ),
   OTEL_TRACES_SAMPLER_ARG: z
     .string()
@@ -369,7 +371,7 @@ export const settings = z.object({
   SHUTDOWN_TIMEOUT_MS: wholeNumber(1, 600_000)
     .default(20_000)
     .describe(
-      'How many milliseconds after the end of SHUTDOWN_DELAY_MS the server waits for running requests and jobs. If a request or job still runs then, the process ends with status 1.',
+      'How many milliseconds after the end of SHUTDOWN_DELAY_MS the server waits for running requests and jobs. If a request or job still runs after this time, the process ends with status 1.',
     ),
 });
 

@@ -60,7 +60,10 @@ const operationRules = {
   'parameter-required': breaking('A parameter is now required.', 'Send the parameter with every request.'),
   'parameter-added': additive('An optional parameter was added.'),
   'parameter-optional': additive('A required parameter became optional.'),
-  'parameter-serialization-changed': breaking('The serialization of a parameter changed.', 'Use the new one.'),
+  'parameter-serialization-changed': breaking(
+    'The serialization of a parameter changed.',
+    'Use the new serialization.',
+  ),
 
   'request-body-required': breaking('A request now needs a body.', 'Send a body with every request.'),
   'request-body-optional': additive('The body of a request became optional.'),
@@ -91,7 +94,10 @@ const operationRules = {
   'webhook-parameter-added': additive('A header or parameter of a webhook was added, or became required.'),
   'webhook-answer-refused': breaking('A receiver may no longer send a status.', 'Send a status of the new document.'),
   'webhook-answer-added': additive('A receiver may send another status.'),
-  'webhook-security-changed': breaking('The authentication of a webhook changed.', 'Check requests by the new one.'),
+  'webhook-security-changed': breaking(
+    'The authentication of a webhook changed.',
+    'Check requests by the new authentication.',
+  ),
 } satisfies Record<string, Rule>;
 
 /**
@@ -174,7 +180,10 @@ const responseRules = {
   'response-variant-added': risky('Another of several variants may appear.', 'Handle new and unknown variants.'),
   'response-variant-introduced': breaking('A second variant may appear.', 'Distinguish the two variants.'),
   'response-variant-removed': additive('A variant of `oneOf` or `anyOf` no longer appears.'),
-  'response-discriminator-changed': breaking('The `discriminator` changed.', 'Choose variants by the new one.'),
+  'response-discriminator-changed': breaking(
+    'The `discriminator` changed.',
+    'Choose variants by the new `discriminator`.',
+  ),
   'response-default-changed': risky('The default of a missing value changed.', 'Use the new default.'),
   'response-default-added': additive('A default for a missing value was added.'),
 

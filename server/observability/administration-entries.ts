@@ -150,11 +150,11 @@ export const administrationEntries = {
     ...changed,
   }),
   'identity_provider.deleted': entry(
-    'An OpenID Connect provider of an account was deleted. The server also deleted its external identities and ended their sessions.',
+    'An OpenID Connect provider of an account was deleted. The server also deleted the external identities of the provider and ended the sessions of these identities.',
     { ...ofProvider, identities: whole('the number of deleted external identities') },
   ),
   'embedding_secret.created': entry(
-    'An embedding secret was created. With it, an application of the account signs people in on embedded boards.',
+    'An embedding secret was created. With this secret, an application of the account signs people in on embedded boards.',
     ofEmbeddingSecret,
   ),
   'embedding_secret.deleted': entry(
