@@ -1,9 +1,9 @@
 /**
  * The announcement that an operation will be removed. The operation stays in v1 of the API. Only a new version of the
- * API can remove it.
+ * API can remove the operation.
  */
 export interface Deprecation {
-  /** The day when clients should begin to use the replacement, such as `2026-11-23`. It may be in the future. */
+  /** The day when clients should begin to use the replacement, such as `2026-11-23`. The day may be in the future. */
   since: string;
   /** The day when the server may stop serving the operation. Undefined if the day is not known yet. */
   sunset?: string;

@@ -209,7 +209,7 @@ export const errorDetails = {
     }),
 } as const satisfies { readonly [K in ErrorKey]?: z.ZodObject };
 
-/** The type of an error's `details`. It is undefined for error keys without details. */
+/** The type of an error's `details`. The type is undefined for error keys without details. */
 export type DetailsOf<K extends ErrorKey> = K extends keyof typeof errorDetails
   ? z.infer<(typeof errorDetails)[K]>
   : undefined;
@@ -255,8 +255,8 @@ export const mergeMeanings = {
 } as const satisfies ErrorMeanings;
 
 /**
- * The error keys for requests that are invalid HTTP or too slow. They do not depend on the route, so no operation of
- * the OpenAPI document lists them.
+ * The error keys for requests that are invalid HTTP or too slow. These errors do not depend on the route, so no
+ * operation of the OpenAPI document lists their keys.
  */
 export const transportKeys = [
   'bad_request',
@@ -342,7 +342,7 @@ export function raises<const K extends ErrorKey>(...keys: K[]): ErrorResponses<K
 
 /**
  * Returns schemas like raises(), but with more fields: `more.envelope` lists fields beside the field `error`, and
- * `more.error` lists fields inside it.
+ * `more.error` lists fields inside the field `error`.
  */
 export function raisesWithin(
   more: { envelope: z.ZodRawShape; error: z.ZodRawShape },

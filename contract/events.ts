@@ -7,8 +7,8 @@ import { tagExample } from './tag.ts';
 import { Timestamp, userText } from './text.ts';
 
 /**
- * An idea in an event. It has no `my_vote`, because many clients get the same event. It has `body_truncated` only if
- * the client asked for excerpts.
+ * An idea in an event. The idea has no `my_vote`, because many clients get the same event. The idea has
+ * `body_truncated` only if the client asked for excerpts.
  */
 export const EventIdea = Idea.omit({ my_vote: true, body_truncated: true })
   .extend({
@@ -94,7 +94,10 @@ function seen({ my_vote: _, body_truncated: __, ...idea }: Idea) {
 /** The reason that a moderator or the author gives for the edit or the deletion of a text. */
 const reason = userText.optional().describe('The reason for the change, if the moderator or the author gave one.');
 
-/** A comment in an event about its edit. It has no author, because a moderator may have made the edit. */
+/**
+ * A comment in an event about an edit of the comment. The comment has no author here, because a moderator may have made
+ * the edit.
+ */
 const EditedComment = Comment.omit({ author: true }).meta({
   title: 'EditedComment',
   description: 'The comment right after the edit, without its author.',

@@ -11,8 +11,8 @@ export const Grant = z.enum(grants).meta({
 export type Grant = z.infer<typeof Grant>;
 
 /**
- * The capabilities that a token can have in addition to its grants. An owner or admin chooses the capabilities when
- * they create the token.
+ * The capabilities that a token can have in addition to its grants. An owner or admin chooses the capabilities of a new
+ * token.
  */
 export const capabilities = ['manage_webhooks'] as const;
 

@@ -8,7 +8,7 @@ export interface RawClientOptions {
   baseUrl: string;
   /** An API token of the form `ib_<id>_<secret>`. */
   token: string;
-  /** The slug of the board, for a token with several boards. The `board` parameter of a request overrides it. */
+  /** The slug of the board, for a token with several boards. The `board` parameter of a request overrides this slug. */
   board?: string | undefined;
 }
 

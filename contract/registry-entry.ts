@@ -3,8 +3,8 @@ import { useTools } from './tools.ts';
 
 /**
  * The entry for the official MCP registry (server.json, https://modelcontextprotocol.io/registry). Everybody hosts
- * their own server, so the entry has a URL template. The registry accepts only URLs with https. It also compares the
- * namespace in the entry's name with the GitHub account or the domain of the publisher.
+ * their own server, so the entry has a URL template. The registry accepts only URLs with https. The registry also
+ * compares the namespace in the entry's name with the GitHub account or the domain of the publisher.
  */
 export const registryEntry = {
   $schema: 'https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json',

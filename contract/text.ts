@@ -1,6 +1,9 @@
 import { z } from 'zod';
 
-/** Whether PostgreSQL can store a text. It cannot store NUL characters, and a lone surrogate is not a character. */
+/**
+ * Whether PostgreSQL can store a text. PostgreSQL stores neither NUL characters nor lone surrogates, which are halves
+ * of characters.
+ */
 const storable = (value: string) => value.isWellFormed() && !value.includes('\0');
 
 const length = (value: string) => [...value].length;
@@ -23,8 +26,8 @@ const onLines = (value: string) => withoutControl(value.replace(/[\v\f]/g, '\n')
 const onOneLine = (value: string) => withoutControl(value.replace(/\r\n|[\t\n\v\f\r\u0085\u2028\u2029]/g, ' '));
 
 /**
- * Control characters except NUL, line breaks and tabs. Text does not need them. A terminal may execute them, and JSON
- * escapes most of them with six characters.
+ * Control characters except NUL, line breaks and tabs. Ordinary text does not need these characters. A terminal may
+ * execute them, and JSON escapes most of them with six characters.
  */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: withoutControl replaces these characters.
 const control = /[\u0001-\u0008\u000e-\u001f\u007f-\u0084\u0086-\u009f]/g;
@@ -42,7 +45,7 @@ function bounded(string: z.ZodString, min: number, max: number) {
     .meta({ openapi: { type: 'string', minLength: min, maxLength: max, ...(min > 0 ? { pattern: '\\S' } : {}) } });
 }
 
-/** A schema for an identifier such as a slug or a status key. It does not trim the identifier. */
+/** A schema for an identifier such as a slug or a status key. The schema does not trim the identifier. */
 export function word(max: number) {
   return z
     .string()

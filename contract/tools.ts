@@ -55,7 +55,9 @@ const Answer = z
 /** An API error in the format of JSON-RPC. The field with the error key has the same path as in a REST response. */
 export interface JsonRpcError {
   jsonrpc: '2.0';
-  /** The id of the message. It is null if the message could not be read, or has no valid id. */
+  /**
+   * The id of the client's message. Null if the server could not read the message, or if the message has no valid id.
+   */
   id: string | number | null;
   error: ErrorBody['error'] & {
     code: number;

@@ -15,7 +15,7 @@ type Result<Op extends OperationId> =
 
 const { created, pending, edited, discussed, untagged, planned, merged, unmerged } = ideaExamples;
 
-/** Examples of results, for operations that need more than the example of their schema. */
+/** Examples of results, for operations that need other examples than the one example of their schema. */
 const results: { [Op in OperationId]?: Examples<Result<Op>> } = {
   listIdeas: {
     IdeaList: { summary: 'The first page of two', value: ideaListExample },

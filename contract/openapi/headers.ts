@@ -92,7 +92,7 @@ const deprecationDescriptions: Record<string, string> = {
   Link: 'A page about the deprecation.',
 };
 
-/** Describes the headers of a deprecated operation. They have the same values in each response. */
+/** Describes the response headers of a deprecated operation. The headers have the same values in each response. */
 function headersOfDeprecation({ deprecated }: RouteMetadata): Json {
   const sent = Object.entries(deprecated ? deprecationHeaders(deprecated) : {});
   return Object.fromEntries(

@@ -17,8 +17,8 @@ export function toJsonSchema(schema: unknown, io: 'input' | 'output'): Json | nu
         for (const key of Object.keys(jsonSchema)) delete jsonSchema[key];
         Object.assign(jsonSchema, openapi, description && { description });
       }
-      // Zod omits the examples of a schema that transforms its input, so this code adds them. They show values that a
-      // client sends.
+      // Zod omits the examples of a schema that transforms its input, so this code adds them. These examples show
+      // values that a client sends.
       if (examples) jsonSchema.examples = examples as unknown[];
       // z.int() gives every integer the bounds of a double. This code removes the bounds, because they do not help a
       // reader of the OpenAPI document.
