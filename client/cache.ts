@@ -1,6 +1,6 @@
 import { checkOptions } from './check-options.ts';
 
-/** A response in a cache. It can be stored as JSON. */
+/** A response in a cache. The cache can store the response as JSON. */
 export interface CachedResponse {
   etag: string;
   /** The text of the response body. */

@@ -8,10 +8,10 @@ export type NotModified = typeof notModified;
 /** A successful result with the metadata of its response. */
 export interface CallResult<T> {
   data: T;
-  /** The HTTP status. It is 304 if `data` comes from the cache or is `notModified`. */
+  /** The HTTP status. The status is 304 if `data` comes from the cache or is `notModified`. */
   status: number;
   headers: Headers;
-  /** The version of the data. Pass it in the option `etag` of a later read. */
+  /** The version of the data. Pass this version in the option `etag` of a later read. */
   etag: string | undefined;
   requestId: string | undefined;
   rateLimit: RateLimit | undefined;

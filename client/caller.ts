@@ -22,7 +22,7 @@ import {
 import { RetryBudget, retryDelayMs } from './retry.ts';
 import { sendWithCache } from './send-with-cache.ts';
 
-/** The clock, the random numbers and the timer of the runtime. Tests replace them. */
+/** The clock, the random numbers and the timer of the runtime. Tests replace these functions. */
 export interface Environment {
   /** Returns the time of a monotonic clock, in milliseconds. */
   now(): number;
@@ -188,8 +188,8 @@ function resolveLimits(...given: Limits[]): ResolvedLimits {
 
 /**
  * Checks and returns the base URL of all requests. The base URL must not contain credentials, because fetch rejects a
- * URL with credentials. It must not contain a query or a fragment, because the path of each request is appended to the
- * base URL.
+ * URL with credentials. The base URL must not contain a query or a fragment, because the path of each request is
+ * appended to the base URL.
  */
 function addressOf(baseUrl: unknown): string {
   try {

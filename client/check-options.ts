@@ -1,7 +1,7 @@
 import { logLevels } from './log.ts';
 
 interface Rule {
-  /** A phrase that names the valid values. It completes the error message "The option … must be …". */
+  /** A phrase that names the valid values. The phrase completes the error message "The option … must be …". */
   must: string;
   test(value: unknown): boolean;
 }

@@ -9,7 +9,8 @@ const mark = Symbol.for('@idea-board/client: error');
 
 /**
  * Returns whether a value is an error of this package. If the argument `operation` is given, the function returns true
- * only for an error of that operation. It also narrows the type, so that a `switch` over `key` can be exhaustive:
+ * only for an error of that operation. The function also narrows the type, so that a `switch` over `key` can be
+ * exhaustive:
  *
  * ```ts
  * if (isIdeaBoardError(error, 'createIdea') && error.key === 'board_frozen') await saveForLater(input);
@@ -28,7 +29,7 @@ export type OperationName = OperationId | `${string} /${string}`;
 /** The keys of the API errors that an operation can return. */
 export type ErrorKeyOf<O extends OperationName> = O extends OperationId ? Operations[O]['errorKey'] : ErrorKey;
 
-/** The type of `details` of an API error. It is undefined for error keys without details. */
+/** The type of `details` of an API error. The type is undefined for error keys without details. */
 export type DetailsOf<K> = K extends keyof DetailsByKey ? DetailsByKey[K] : undefined;
 
 /** The API errors that an operation can return, with a separate type for each error key. */
@@ -116,7 +117,8 @@ export class ApiError<
    */
   readonly serverMessage: string;
   /**
-   * Details that help to correct the request, such as the list of the board's tags. An older server does not send them.
+   * Details that help to correct the request, such as the list of the board's tags. An older server does not send these
+   * details.
    */
   readonly details: DetailsOf<K> | undefined;
   declare readonly operation: O;

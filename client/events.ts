@@ -36,7 +36,7 @@ export interface FollowOptions extends CallOptions {
 
 /** An event with its cursor. If your program checks `type`, TypeScript knows the fields of this type of event. */
 export type FollowedEvent = WebhookEvent & {
-  /** The cursor of the event. Pass it as `after` to get the later events. */
+  /** The cursor of the event. Pass this cursor as `after` to get the later events. */
   cursor: string;
 };
 
@@ -78,8 +78,8 @@ export class Events {
 
   /**
    * Iterates over the events of a board, and waits for later events. The iteration continues after restarts of the
-   * server, lost connections and rate limits. It ends when your loop ends. It throws an error if the signal aborts, if
-   * the server refuses the token, or if the cursor has expired.
+   * server, lost connections and rate limits. The iteration ends when your loop ends. The iteration throws an error if
+   * the signal aborts, if the server refuses the token, or if the cursor has expired.
    *
    * ```ts
    * for await (const event of client.events.follow({ after: await load(), onCursor: save })) await handle(event);

@@ -41,7 +41,7 @@ export class IdeaBoard {
 
   /**
    * Returns a new client with the changed options. All other options keep their values. The new client shares the retry
-   * budget with this client. It also shares the cache, unless `changes` contains the option `cache`.
+   * budget with this client. The two clients also share the cache, unless `changes` contains the option `cache`.
    */
   withOptions(changes: Partial<IdeaBoardOptions>): IdeaBoard {
     const caller = this.#caller.withOptions(changes);

@@ -81,8 +81,8 @@ export class Ideas {
 
   /**
    * Edits the title or the body of an idea. The author can edit an idea within 15 minutes of its creation. A token with
-   * the `moderate` grant can edit it at any time. With `if_updated_at`, the edit fails with `idea_changed` if the idea
-   * has changed since that time.
+   * the `moderate` grant can edit the idea at any time. With `if_updated_at`, the edit fails with `idea_changed` if the
+   * idea has changed since that time.
    */
   edit(id: number, edit: IdeaEdit, options?: CallOptions): Call<Idea> {
     return this.#caller.call('editIdea', { params: { id }, body: edit }, options);
@@ -90,7 +90,7 @@ export class Ideas {
 
   /**
    * Deletes an idea with its comments and votes. The author can delete an idea within 15 minutes of its creation if
-   * nobody else has voted or commented. A token with the `moderate` grant can delete it at any time. A repeated
+   * nobody else has voted or commented. A token with the `moderate` grant can delete the idea at any time. A repeated
    * deletion fails with `not_found`.
    */
   delete(id: number, query: DeleteIdeaQuery = {}, options?: CallOptions): Call<Deletion> {
@@ -141,8 +141,8 @@ export class Ideas {
 
   /**
    * Edits the text of a comment. The author can edit a comment within 15 minutes of its creation. A token with the
-   * `moderate` grant can edit it at any time. With `if_updated_at`, the edit fails with `comment_changed` if the
-   * comment has changed since that time.
+   * `moderate` grant can edit the comment at any time. With `if_updated_at`, the edit fails with `comment_changed` if
+   * the comment has changed since that time.
    */
   editComment(id: number, commentId: number, edit: CommentEdit, options?: CallOptions): Call<Comment> {
     return this.#caller.call('editComment', { params: { id, commentId }, body: edit }, options);
@@ -150,7 +150,7 @@ export class Ideas {
 
   /**
    * Deletes a comment. The author can delete a comment within 15 minutes of its creation. A token with the `moderate`
-   * grant can delete it at any time. A repeated deletion fails with `not_found`.
+   * grant can delete the comment at any time. A repeated deletion fails with `not_found`.
    */
   deleteComment(id: number, commentId: number, query: DeleteCommentQuery = {}, options?: CallOptions): Call<Deletion> {
     return this.#caller.call('deleteComment', { params: { id, commentId }, query }, options);

@@ -21,8 +21,9 @@ interface Position {
 const largestPage = 100;
 
 /**
- * A list of entries. It sends its first request when you await it or iterate over it. Await the list for one page. To
- * get all entries, iterate over the list with `for await`: it requests the pages one by one as needed.
+ * A list of entries. The list sends its first request when you await the list or iterate over it. Await the list for
+ * one page. To get all entries, iterate over the list with `for await`: the list requests the pages one by one as
+ * needed.
  */
 export class List<Item, Page extends PageOf<Item>> implements Promise<Page>, AsyncIterable<Item> {
   readonly [Symbol.toStringTag] = 'List';

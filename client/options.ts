@@ -5,7 +5,7 @@ import type { Logger, LogLevel } from './log.ts';
 
 /** The options of a client. */
 export interface IdeaBoardOptions extends Limits {
-  /** The URL of the server, such as `https://ideas.example.com`. It can end with `/api/v1`. */
+  /** The URL of the server, such as `https://ideas.example.com`. The URL can end with `/api/v1`. */
   baseUrl: string;
   /** An API token of the form `ib_<id>_<secret>`. */
   token: string;
@@ -20,8 +20,8 @@ export interface IdeaBoardOptions extends Limits {
   /** Additional options of every `fetch`, for example a proxy. */
   fetchOptions?: FetchOptions | undefined;
   /**
-   * A cache for the responses of reads. Before the client uses a cached response, it asks the server whether the
-   * response is still current. `true` creates a `MemoryCache`. By default the client has no cache.
+   * A cache for the responses of reads. Before the client uses a cached response, the client asks the server whether
+   * the response is still current. `true` creates a `MemoryCache`. By default the client has no cache.
    */
   cache?: boolean | ResponseCache | undefined;
   /** The amount of log messages. The default is the environment variable `IDEA_BOARD_LOG`, or else `off`. */
@@ -35,14 +35,14 @@ export interface IdeaBoardOptions extends Limits {
   validate?: RequestValidator | undefined;
 }
 
-/** The options of one call. They override the options of the client. */
+/** The options of one call. These options override the options of the client. */
 export interface CallOptions extends Limits {
   /** The slug of the board. */
   board?: string | undefined;
   /** A signal that aborts the call, even while it waits for a retry. */
   signal?: AbortSignal | undefined;
   headers?: HeadersInput | undefined;
-  /** Additional options of `fetch`. They override the `fetchOptions` of the client. */
+  /** Additional options of `fetch` for this call. They override the `fetchOptions` of the client. */
   fetchOptions?: FetchOptions | undefined;
 }
 
@@ -112,6 +112,6 @@ export interface ApiRequest {
   /** The path without a query, such as `/api/v1/ideas/7/reactions`. */
   path: string;
   query?: Readonly<Record<string, string | number | boolean | undefined>> | undefined;
-  /** The body of the request. The client sends it as JSON. */
+  /** The body of the request. The client sends this value as JSON. */
   body?: unknown;
 }

@@ -62,7 +62,7 @@ export interface PreparedRequest {
   headers: Headers;
   body: string | undefined;
   idempotencyKey: string | undefined;
-  /** The part of the token that is not secret. */
+  /** The part of the token that is not secret, such as `ib_7`. */
   tokenName: string;
   /** Whether the response may be `notModified`. */
   isConditional: boolean;

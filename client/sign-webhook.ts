@@ -9,7 +9,7 @@ export interface SignOptions {
   timestamp?: Date | undefined;
 }
 
-/** A signed webhook. Pass it to `fetch` with the method POST, or to the receiver under test. */
+/** A signed webhook. Pass the signed webhook to `fetch` with the method POST, or to the receiver under test. */
 export interface SignedWebhook {
   headers: Record<'content-type' | 'webhook-id' | 'webhook-timestamp' | 'webhook-signature', string>;
   body: string;

@@ -15,7 +15,7 @@ interface WebhookId {
   id: string;
 }
 
-/** A verified event of a type that this version of the package does not know. A newer server may send it. */
+/** A verified event of a type that this version of the package does not know. A newer server may send such an event. */
 export interface UnknownWebhookEvent extends WebhookId {
   type: 'unknown';
   /** The parsed body of the webhook. */
