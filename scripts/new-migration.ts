@@ -28,7 +28,8 @@ async function makeMigration(): Promise<string> {
   const stream = { name: directory === coreStream.directory ? 'core' : basename(directory), directory };
   await mkdir(directory, { recursive: true });
   return alone(directory, async () => {
-    // readStreams() fails if the existing migration files are inconsistent. Then no new file is created.
+    // readStreams() fails if the existing migration files are inconsistent. In this case, the script creates no new
+    // file.
     const files = await readStreams([stream]);
     const path = join(directory, `${numberAt(files.length + 1)}_${name}.sql`);
     await writeFile(path, header, { flag: 'wx' });

@@ -19,8 +19,8 @@ const repository = fileURLToPath(new URL('../..', import.meta.url));
 const rounds = 5;
 
 /**
- * Compares this version of the server with another one. Each version has its own database, with its own migrations and
- * the same ideas. Fails if this version is slower, or if a request failed.
+ * Compares this version of the server with another version. Each version has its own database, with its own migrations
+ * and the same ideas. Fails if this version is slower, or if a request failed.
  */
 export async function run(stage: Stage, options: Options & { against: string | true }): Promise<boolean> {
   const { against } = options;
@@ -35,7 +35,7 @@ export async function run(stage: Stage, options: Options & { against: string | t
     note(scenarios[name].title);
     const first = await compareScenario(versions, load, name, options.seconds);
     if (isSlower(first)) note('slower, so measuring again');
-    // A second measurement rarely finds the same difference by chance.
+    // If chance caused the difference, a second measurement rarely finds the same difference again.
     results.push(isSlower(first) ? await compareScenario(versions, load, name, options.seconds) : first);
   }
   process.stdout.write(describe(results, options, against));
@@ -46,7 +46,7 @@ type Versions = Record<'now' | 'before', RunningServer>;
 
 interface Comparison {
   name: ScenarioName;
-  /** The speed of this version divided by the speed of the other one, for each pair of rounds. */
+  /** The speed of this version divided by the speed of the other version, for each pair of rounds. */
   requestRatios: number[];
   cpuRatios: number[];
   requestsPerSecond: Record<keyof Versions, number>;
@@ -62,7 +62,7 @@ async function compareScenario(
   const measured: Record<keyof Versions, Round[]> = { now: [], before: [] };
   // The first round of each version is a warm-up.
   for (let round = 0; round <= rounds; round++) {
-    // The order changes in each round, so that neither version always runs second.
+    // The order of the two versions changes in each round, so that neither version always runs second.
     const order = round % 2 === 0 ? (['now', 'before'] as const) : (['before', 'now'] as const);
     for (const which of order) {
       const result = await runRound(versions[which], load, name, seconds);

@@ -47,7 +47,8 @@ async function measure(stage: Stage, options: Options): Promise<Report> {
     const { title, hasFloor, beside } = scenarios[name];
     note(title);
     const result: ScenarioRounds = { name, server: [], floor: [], beside: [] };
-    // The rounds alternate, so that other load on the machine affects all of them equally. The first one is a warm-up.
+    // The rounds of the two servers alternate, so that other load on the machine affects both servers equally. The
+    // first round is a warm-up.
     for (let round = 0; round <= options.rounds; round++) {
       const seconds = round === 0 ? warmUpSeconds : options.seconds;
       const floorRound = hasFloor && (await runRound(floor, load, name, seconds));

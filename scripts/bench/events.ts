@@ -20,7 +20,7 @@ interface Options {
 
 const names = ['webhooks', 'bare loop', 'tuned floor', 'plain floor'] as const;
 
-/** The goal for the ratio of the deliveries per second to the rate of the bare loop. */
+/** The goal for the worker's deliveries per second, divided by the deliveries per second of the bare loop. */
 const minRatio = 0.8;
 type Name = (typeof names)[number];
 
@@ -31,15 +31,16 @@ interface Measured {
 }
 
 /**
- * The number of webhook endpoints. Each endpoint has eight delivery queues ("lanes"), so all of them together can keep
- * a worker busy.
+ * The number of webhook endpoints. Each endpoint has eight delivery queues ("lanes"), so all endpoints together can
+ * keep a worker busy.
  */
 const endpoints = 4;
 const ideas = 256;
 
 /**
  * Measures the rate and the delay of webhook deliveries. Compares our worker with a bare loop without a job queue, and
- * with two minimal workers of graphile-worker ("floors"). All of them only send the same HTTP requests.
+ * with two minimal workers of graphile-worker ("floors"). The bare loop and the floors only send the same HTTP requests
+ * as our worker.
  */
 export async function run(stage: Stage, options: Options): Promise<boolean> {
   const results = await measure(stage, options);
@@ -118,7 +119,7 @@ interface Contestant {
   child: Child;
   startMessage: string;
   queueMany(count: number): Promise<void>;
-  /** Queues one event or job. Returns the webhook-id of its delivery. */
+  /** Queues one event or job. Returns the header `webhook-id` of its delivery. */
   queueOne(index: number): Promise<string>;
 }
 
@@ -143,7 +144,10 @@ function floorOf(
   };
 }
 
-/** Queues all deliveries before the worker starts. Measures the rate of arrivals and the CPU time of each delivery. */
+/**
+ * Queues all deliveries before the worker starts. Measures the number of arrivals per second and the CPU time of each
+ * delivery.
+ */
 async function measureRate(one: Contestant, receiver: Child, count: number) {
   await one.queueMany(count);
   await receiver.call('take');

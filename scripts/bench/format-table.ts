@@ -1,6 +1,6 @@
 /**
- * Formats rows as a table. The first column is aligned to the left and the others to the right. The first row must have
- * all columns.
+ * Formats rows as a table. The first column is aligned to the left, and all other columns are aligned to the right. The
+ * first row must have all columns.
  */
 export function formatTable(rows: readonly (readonly string[])[]): string {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map(row => row[column]?.length ?? 0)));

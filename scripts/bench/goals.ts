@@ -2,20 +2,23 @@ import type { ScenarioName } from './scenarios.ts';
 
 /** The figures of a scenario that a goal can limit. */
 export interface Ratios {
-  /** Requests per second, divided by the requests per second of the floor. */
+  /** Requests per second, divided by the requests per second of the floor (a minimal server). */
   requests?: number | undefined;
   /** The 99th percentile of the response time, divided by the p99 of the floor. */
   p99?: number | undefined;
   /** The CPU time of the server for each request, divided by the CPU time of the floor. */
   cpu?: number | undefined;
-  /** The CPU time of the server for each request, divided by its CPU time for the scenario beside it. */
+  /**
+   * The CPU time of the server for each request, divided by the server's CPU time for each request of the scenario that
+   * runs beside this scenario.
+   */
   cpuBeside?: number | undefined;
 }
 
 interface Goal {
   scenario: ScenarioName;
   figure: keyof Ratios;
-  /** The lowest allowed value for requests per second, and the highest one for other figures. */
+  /** The lowest allowed value of the figure `requests`, or the highest allowed value of another figure. */
   limit: number;
 }
 

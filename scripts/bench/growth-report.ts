@@ -36,8 +36,8 @@ export interface Summary {
   ideas: number[];
   rows: Row[];
   /**
-   * The list has one request twice. This is the largest difference between its two medians on one board, as a share of
-   * the smaller median.
+   * The list of requests contains one request twice. The noise is the largest difference between the two medians of
+   * this request on one board, as a share of the smaller median.
    */
   noise: number;
   failures: string[];
@@ -153,7 +153,7 @@ function tableOf({ ideas, rows }: Summary, columns: string[], cellsOf: (figures:
   return formatTable([...headings, ...groupsOfRows.flat()]);
 }
 
-/** Adds a mark, or spaces to align the numbers of a column. */
+/** Adds an exclamation mark to a figure that exceeds its limit. Adds spaces to other figures, to align the column. */
 function mark(text: string, isMarked: boolean): string {
   return `${text}${isMarked ? ' !' : '  '}`;
 }

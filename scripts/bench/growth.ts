@@ -19,7 +19,10 @@ interface Options {
  * compiles the server's code, and PostgreSQL still plans its statements.
  */
 const warmUpTurns = 40;
-/** The number of turns that measure the time of PostgreSQL. They are separate, because the log slows PostgreSQL down. */
+/**
+ * The number of turns that measure the time of PostgreSQL. In the turns that measure the server, PostgreSQL does not
+ * log durations, because the log slows PostgreSQL down.
+ */
 const logTurns = 50;
 
 interface RunningBoard extends Board {
@@ -117,7 +120,7 @@ async function measureServerTimes(boards: RunningBoard[], times: number): Promis
   await sendTurns(boards, times, send);
   return Promise.all(
     boards.map(async ({ child, requests: sent }) => {
-      // Each turn sends the same requests in the same order.
+      // Each turn sends the same requests in the same order. So the position of a time tells its request.
       const timesMs = await child.call<number[]>('serverTimesMs');
       return sent.map((_, request) => timesMs.filter((_time, index) => index % sent.length === request));
     }),
@@ -143,7 +146,7 @@ async function measurePostgresTimes(boards: RunningBoard[]): Promise<number[][][
       const index = board.requests.indexOf(request);
       times[boards.indexOf(board)]?.[index]?.push((await log?.readMs()) ?? 0);
     });
-    // In the first turn, some sessions of PostgreSQL may not have applied the setting yet.
+    // Leaves out the first turn, because some sessions of PostgreSQL may not have logged durations in this turn yet.
     return times.map(ofBoard => ofBoard.map(ofRequest => ofRequest.slice(1)));
   } finally {
     for (const log of logs.values()) await log.close();

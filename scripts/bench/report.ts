@@ -29,7 +29,7 @@ export interface ScenarioRounds {
   server: Round[];
   /** The rounds of the minimal server ("floor"). The list is empty if the scenario has no floor. */
   floor: Round[];
-  /** The rounds of the scenario beside this one. The list is empty without such a scenario. */
+  /** The rounds of the scenario that runs beside this scenario. The list is empty without such a scenario. */
   beside: Round[];
 }
 

@@ -24,7 +24,7 @@ interface Scenario {
   title: string;
   /** Whether the minimal server ("floor") answers the same requests. */
   hasFloor?: true;
-  /** Another scenario, which runs beside this one on the same server. */
+  /** Another scenario, whose rounds alternate with the rounds of this scenario on the same server. */
   beside?: 'list' | 'one' | 'vote';
   draft(targets: Targets): Draft;
 }

@@ -164,7 +164,10 @@ from unnest($1::text[]) with ordinality as given (word, position)`;
 
 const dropVocabulary = 'drop aggregate union_of_terms (tsvector); drop table vocabulary';
 
-/** Holds the ideas of one batch until the insert. */
+/**
+ * A temporary table that holds the ideas of one batch until the statement insertDrawn inserts them into the table
+ * ideas.
+ */
 const makeDrawn = `
 create temporary table drawn (
   id bigint, title text, body text, terms tsvector, moderation_state text, up_count integer, down_count integer,
@@ -201,8 +204,8 @@ cross join lateral (
 cross join lateral (select floor(vote_count * 0.85 + random())::integer as up_count) up_counts`;
 
 /**
- * More than half of the ideas have the status \`open\`. The trigger \`ideas_keep_terms\` does not run, so the statement for
- * \`idea_terms\` does its work.
+ * More than half of the ideas have the status \`open\`. The trigger \`ideas_keep_terms\` does not run, so the statement
+ * for \`idea_terms\` does the work of this trigger.
  */
 const insertDrawn = `
 insert into ideas (

@@ -79,7 +79,7 @@ export class Stage {
     await client.connect();
     const filled = await fill(client).finally(() => client.end());
     await restart({});
-    // Writes the files now. Otherwise the operating system would write them during the measurement.
+    // Writes all changed files to the disk now. Otherwise the operating system would write them during the measurement.
     await promisify(execFile)('sync');
     return { url: postgres.url, postgres, filled };
   }

@@ -22,8 +22,8 @@ done
 `;
 
 /**
- * Installs the server on a bare Debian 12 in a chroot, with the commands of the guide. These things differ: the
- * download of Node.js, the repository, the database password, the public origin, and the start of services without
+ * Installs the server on a bare Debian 12 in a chroot, with the commands of docs/deployment.md. These things differ:
+ * the download of Node.js, the repository, the database password, the public origin, and the start of services without
  * systemd. Returns the duration of all commands in seconds, without the download of Node.js.
  */
 export function installOnDebian(): number {
@@ -73,11 +73,12 @@ function adapt(commands: string): string {
   const password = 'correct-horse-battery';
   const adapted = commands
     .replace('git clone …', 'git clone --quiet /srv/idea-board.git')
-    // Nobody answers the prompt.
+    // Replaces createuser, because nobody would answer its password prompt.
     .replace('createuser --pwprompt ideas', `psql --command "create role ideas login password '${password}'"`)
     .replace('<password>', password)
     .replace('https://ideas.example.com', 'http://localhost:3000')
-    // Node.js is already there. The service of PostgreSQL starts only on a machine with systemd.
+    // Node.js is already installed. The command pg_ctlcluster starts PostgreSQL, because there is no systemd that would
+    // start it.
     .replace(/^curl .*nodejs\.org.*\n/m, 'pg_ctlcluster 15 main start\n')
     .replace(/^(?=node .* doctor)/m, `${waitForReady}\n`);
   return `set -x\n${adapted}`;

@@ -70,7 +70,7 @@ export async function deploy(engine: Engine) {
     HOST: '127.0.0.1',
     TRUST_PROXY: '127.0.0.1',
     ...(name in ports ? { PORT: String(ports[name as keyof typeof ports]) } : {}),
-    // The load of this script exceeds the usual limits.
+    // The load of this script exceeds the usual rate limits.
     RATE_LIMIT_IP: '1000000',
     RATE_LIMIT_READ: '1000000',
     RATE_LIMIT_WRITE: '1000000',

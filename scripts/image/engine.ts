@@ -59,7 +59,8 @@ function openDocker(program: 'docker' | 'podman', base: string, buildOptions: st
     start(command, environment) {
       const name = `idea-board-${process.pid}-${count++}`;
       const limits = ['--read-only', '--tmpfs', '/tmp', '--cap-drop', 'ALL', '--security-opt', 'no-new-privileges'];
-      // Passes only the names, because every user of the machine can see the arguments of a process.
+      // The arguments contain only the names of the variables and not their values, because every user of the machine
+      // can see the arguments of a process.
       const variables = Object.keys(environment).flatMap(key => ['--env', key]);
       const args = ['run', '--rm', '--name', name, '--network', 'host', ...limits, ...variables, image, ...command];
       return follow(program, args, { ...process.env, ...environment }, signal =>

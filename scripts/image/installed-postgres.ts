@@ -36,7 +36,7 @@ export async function startPostgres(programs: string, port: number, password: st
   const urlOf = (name: string, user: string, secret: string) =>
     `postgresql://${user}:${secret}@127.0.0.1:${port}/${name}`;
   const client = await connect(urlOf('postgres', 'postgres', superuserPassword));
-  // The rehearsal of an upgrade creates a database.
+  // The role may create databases, because the rehearsal of an upgrade creates a database.
   await client.query(`create role ideas login createdb password '${password}'`);
   await client.query('create database ideas owner ideas');
   const { rows } = await client.query('show server_version');

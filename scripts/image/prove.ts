@@ -54,7 +54,7 @@ export async function inspectImage(deployment: Deployment, { step }: Journal) {
   });
 }
 
-/** Starts all services with the commands of the guide. Returns a token for the Agent API. */
+/** Starts all services with the commands of docs/deployment.md. Returns a token for the Agent API. */
 export async function install(deployment: Deployment, { step }: Journal): Promise<string> {
   const owner = ['--owner-email', 'ada@example.com', '--owner-name', 'Ada Osei'];
   await step('Migrate the database', [`${cli} migrate`], async () => {
@@ -65,7 +65,8 @@ export async function install(deployment: Deployment, { step }: Journal): Promis
     ['account', 'create', '--name', 'Acme', '--slug', 'acme', ...owner],
     ['user', 'password-link', '--email', 'ada@example.com'],
     ['board', 'create', '--account', 'acme', '--slug', 'web-app', '--name', 'Web app'],
-    // No request of this script causes this event. The secret of the webhook needs APP_KEY.
+    // This webhook gets no deliveries, because no request of this script causes the event. APP_KEY encrypts the
+    // webhook's secret, so the checks of the secrets have a secret to decrypt.
     ['webhook', 'create', '--account', 'acme', '--url', 'https://hooks.example.com/ideas', '--event', 'idea.merged'],
     ['token', 'create', '--account', 'acme', '--name', 'Load', '--board', 'web-app=write'],
   ];

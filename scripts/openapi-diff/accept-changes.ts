@@ -3,7 +3,7 @@ import { countLevels, type Difference } from './compare-documents.ts';
 import { DocumentError, parseText } from './document.ts';
 import { isObject, memberOf } from './json.ts';
 
-/** An entry of the accept file. It accepts an intended change. */
+/** An entry of the accept file. The entry accepts an intended change. */
 interface Acceptance {
   rule: string;
   /** The JSON pointer of the change in the base document or in the head document. */

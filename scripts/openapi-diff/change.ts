@@ -9,11 +9,11 @@ export interface Change {
   action: string;
   /** The affected places in a stable order. The list is empty if the change affects no operation. */
   places: Place[];
-  /** The reason why the accept file accepts the change. Undefined if the accept file does not accept it. */
+  /** The reason why the accept file accepts the change. Undefined if the accept file does not accept the change. */
   accepted?: string;
   /**
-   * The clients that the change affects. Undefined if there is no usage document, or if it does not contain enough
-   * data.
+   * The clients that the change affects. Undefined if there is no usage document, or if the usage document does not
+   * contain enough data.
    */
   affected?: Affected;
   /**
@@ -92,7 +92,9 @@ function changeOf(findings: Finding[]): Change {
   return { level, rule, message: message.replace(/\s+/g, ' '), action, places, base, head };
 }
 
-/** Returns the sort key of a place. It sorts places by their paths, and places with the same path by their methods. */
+/**
+ * Returns the sort key of a place. The key sorts places by their paths, and places with the same path by their methods.
+ */
 function keyOf({ operation, where, field, base, head }: Place): string {
   return [operation.replace(/^\S+ /, ''), operation, where, field, base, head].join('\0');
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env -S node --max-semi-space-size=4
 /**
  * Compares two OpenAPI documents from a client's point of view. By default, the program exits with 1 if it finds a
- * breaking change. It exits with 2 if the comparison fails. docs/openapi-diff.md lists the rules.
+ * breaking change. The program exits with 2 if the comparison fails. docs/openapi-diff.md lists the rules.
  */
 import { writeFile } from 'node:fs/promises';
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';

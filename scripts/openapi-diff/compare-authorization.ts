@@ -35,7 +35,7 @@ function named(value: Json | undefined): string {
 
 /**
  * The token grants that `x-grant` may require, the lowest first. An unknown grant counts as the highest grant, because
- * no token has it.
+ * no token has an unknown grant.
  */
 const grants: readonly (Json | undefined)[] = [undefined, 'read', 'write', 'moderate'];
 

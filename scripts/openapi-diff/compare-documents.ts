@@ -23,7 +23,7 @@ export interface Difference {
    * these changes.
    */
   unused: number;
-  /** The number of changed descriptions, summaries, titles, examples and tags. Clients do not depend on them. */
+  /** The number of changed descriptions, summaries, titles, examples and tags. Clients do not depend on these texts. */
   descriptions: number;
   changes: Change[];
 }

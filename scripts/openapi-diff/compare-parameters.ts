@@ -34,7 +34,7 @@ const turnsOfHeaders: Turns = {
   added: ['response-header-added', '{} is new.'],
 };
 
-/** Compares the parameters of an operation. They include the parameters that its path item defines. */
+/** Compares the parameters of an operation, including the parameters that the path item of the operation defines. */
 export function compareParameters(operation: Part, items: Part, paths: readonly [string, string]): void {
   const { isReceived } = operation;
   const had = parametersOf(items.base, operation.base, paths[0]);

@@ -7,7 +7,9 @@ import { DocumentError } from './document.ts';
 
 const run = promisify(execFile);
 
-/** The path of Idea-Board's own OpenAPI document. It is the default path if a Git revision is given without a path. */
+/**
+ * The path of Idea-Board's own OpenAPI document. This path is the default if a Git revision is given without a path.
+ */
 const documentPath = 'contract/openapi.json';
 
 /** The timeout for fetching a document from a URL. */

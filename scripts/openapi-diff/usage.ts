@@ -6,10 +6,11 @@ import { byFirst, type Json, memberOf } from './json.ts';
 import type { RuleId } from './rules.ts';
 
 /**
- * The operations that the clients of an API have used lately. They come from the file or URL of the option `--usage`.
+ * The operations that the clients of an API have used lately. This data comes from the file or URL of the option
+ * `--usage`.
  */
 export interface Usage {
-  /** The start of the period that the usage document covers. Undefined if the document does not name it. */
+  /** The start of the period that the usage document covers. Undefined if the document does not name the start. */
   from: string | undefined;
   /** Whether the document lists every use in the period that it covers. */
   isComplete: boolean;

@@ -40,7 +40,8 @@ export function makeSbom(root: string, date: Date): Sbom {
   const sbom: Sbom = JSON.parse(output);
   sbom.components = sbom.components.map(named);
   sbom.metadata.component = named(sbom.metadata.component);
-  // npm writes the current time and a random serial number.
+  // Replaces the current time and the random serial number that npm has written, so that equal commits give equal
+  // documents.
   sbom.metadata.timestamp = date.toISOString();
   sbom.serialNumber = '';
   const hash = createHash('sha256').update(JSON.stringify(sbom)).digest('hex');

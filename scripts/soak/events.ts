@@ -22,7 +22,7 @@ export interface EventsReport {
 const writerCount = 20;
 const followerCount = 5;
 const writerPauseMs = 200;
-/** The maximum wait before the test kills the next process. */
+/** The maximum time from one kill of a process to the next kill. */
 const longestPeaceMs = 20_000;
 /** How long PostgreSQL stays down after it was killed. */
 const outageMs = 2_000;
@@ -31,8 +31,8 @@ const sampleIntervalMs = 2_000;
 
 /**
  * Runs programs that create ideas and programs ("followers") that follow the events. Meanwhile kills servers and
- * PostgreSQL at random. Each follower must get every committed event exactly once. If a follower crashed before it
- * saved the cursor of an event, it must get this event again.
+ * PostgreSQL at random. Each follower must get every committed event exactly once. A follower that crashed before it
+ * saved the cursor of an event must get this event again.
  */
 export async function runEventsSoak(
   minutes: number,
@@ -132,8 +132,8 @@ async function write(client: IdeaBoard, isOver: () => boolean) {
 }
 
 /**
- * A program that follows the events. It sometimes crashes after it has handled an event and before it has saved the
- * cursor.
+ * A program that follows the events. The program sometimes crashes after it has handled an event and before it has
+ * saved the cursor.
  */
 class Follower {
   /** How often this program received each event, by the event's id. */

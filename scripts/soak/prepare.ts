@@ -9,8 +9,8 @@ const actors = 12;
 const sharedIdeas = 40;
 
 /**
- * Creates an account in the way an operator would. The account has a token for each simulated API user. It also has
- * ideas on which all these users vote.
+ * Creates an account in the way an operator would. The account has a token for each simulated API user. The account
+ * also has ideas on which all these users vote.
  */
 export async function prepare(
   { cli, balancer }: Deployment,

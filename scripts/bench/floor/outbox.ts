@@ -4,8 +4,8 @@ import pg from 'pg';
 import { answerCalls, readUsage } from '../answer-calls.ts';
 
 /**
- * This program is the bare loop of the webhook benchmark. It takes up to a hundred rows from a table, signs each body
- * and sends all of them at once. It has no retries, no order and no record of deliveries.
+ * This program is the bare loop of the webhook benchmark. The loop takes up to a hundred rows from a table, signs each
+ * body and sends all bodies at once. The loop has no retries, no order and no record of deliveries.
  */
 const concurrency = Number(process.env.WORKER_CONCURRENCY);
 const agent = new Agent({ keepAlive: true, maxSockets: concurrency });

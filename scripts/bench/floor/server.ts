@@ -7,8 +7,8 @@ import * as writes from './write-statements.ts';
 
 /**
  * This program is the "floor" of the API benchmark: a minimal server with the same libraries and answers as ours. For
- * each request it looks up the token hash, counts one rate limit, and runs one prepared query. It does not validate
- * requests or write a log. Its answers have no ETag, request id or error body.
+ * each request it looks up the token hash, counts one rate limit, and runs one prepared query. The floor does not
+ * validate requests or write a log. Its answers have no ETag, request id or error body.
  */
 const limit = 1_000_000_000;
 const readWindowMs = 60_000;

@@ -1,7 +1,8 @@
 /**
- * The SQL of the floor's writes. Each write is one call of a database function. The function stores the same rows as our
- * server: the change, the followers, and the event with its deliveries and jobs. For events and merges, it calls the same
- * functions as our server. It checks no rules of the product, and ignores an Idempotency-Key.
+ * The SQL of the writes of the floor, a minimal server that the benchmark compares with ours. Each write is one call of
+ * a database function. The function stores the same rows as our server: the change, the followers, and the event with
+ * its deliveries and jobs. For events and merges, the function calls the same database functions as our server. It
+ * checks no rules of the product, and ignores an Idempotency-Key.
  */
 
 /** Parameters of each call: $1 account, $2 board, $3 user, $4 token, and the parameters of the request. */
@@ -16,7 +17,10 @@ export const calls = {
 
 const caller = 'p_account_id bigint, p_board_id bigint, p_user_id bigint, p_token_id bigint';
 
-/** Locks an idea and sets `found`, as PL/pgSQL does. */
+/**
+ * A PL/pgSQL statement that locks the row of an idea. PL/pgSQL then sets the variable `found` to whether the row
+ * exists.
+ */
 const lockIdea = `perform from ideas i
    where i.account_id = p_account_id and i.id = p_idea_id and i.board_id = p_board_id and i.moderation_state = 'published'
      for no key update`;

@@ -3,8 +3,8 @@ import { isObject, type JsonObject } from '../json.ts';
 import type { Fragment } from './shape.ts';
 
 /**
- * A schema object without its `$ref` and `allOf`. The code calls it an atom. The schemas in `$ref` and `allOf` are
- * separate atoms.
+ * A schema object without its `$ref` and `allOf`. The code calls such a schema object an atom. The schemas in `$ref`
+ * and `allOf` are separate atoms.
  */
 export interface Atom extends Located {
   value: JsonObject;

@@ -43,8 +43,8 @@ export function compareFields(pair: SchemaPair): void {
 }
 
 /**
- * Returns the rules and messages for an added, removed or changed field. They depend on whether the schema excludes
- * unlisted fields, and on whether the field is readOnly or writeOnly.
+ * Returns the rules and messages for an added, removed or changed field. The rules and messages depend on whether the
+ * schema excludes unlisted fields, and on whether the field is readOnly or writeOnly.
  */
 function turnsOf({ base, head, direction }: SchemaPair, field: string): Turns {
   const isHidden = head.fields.hidden.has(field);

@@ -118,7 +118,7 @@ const patternRules = {
 
 /**
  * Reports a change of a limit, such as the allowed types or a maximum length. The new limit may both exclude old values
- * and allow new values. Then only the change that breaks clients in this direction is reported.
+ * and allow new values. In this case, the function reports only the change that breaks clients in this direction.
  */
 function compareFacet(pair: SchemaPair, facet: typeof types, had: Limits, has: Limits): void {
   const { rule, verb, text, refuses } = facet;

@@ -34,7 +34,7 @@ interface Variant {
   identity: () => string;
   /** The values of the constant fields, which identify the alternative. */
   marks: Map<string, string>;
-  /** The types of an alternative. They identify the alternative if no other alternative has the same types. */
+  /** The types of an alternative. These types identify the alternative if no other alternative has the same types. */
   types: string;
 }
 

@@ -52,8 +52,8 @@ export interface Shape {
    */
   pointer: string;
   /**
-   * The JSON pointer of the schema that contains the fields. It differs from `pointer` if the schema is a union of null
-   * and a reference.
+   * The JSON pointer of the schema that contains the fields. This pointer differs from `pointer` if the schema is a
+   * union of null and a reference.
    */
   fieldsPointer: string;
   /** The allowed types, in the order of the constant `kinds`. */

@@ -35,7 +35,10 @@ export interface Constraint {
   text: string;
   keywords: JsonObject;
   definitions: JsonObject;
-  /** Whether `definitions` contains all needed definitions. If there are too many, some are missing. */
+  /**
+   * Whether `definitions` contains all needed definitions. If a schema needs more than `mostDefinitions`, some are
+   * missing.
+   */
   isComplete: boolean;
 }
 
