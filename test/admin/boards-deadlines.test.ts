@@ -217,7 +217,8 @@ describe('a time zone', () => {
     ['Europe/Berlin', '2026-03-29T03:00', ['2026-03-29T01:00:00.000Z']],
     ['Europe/Berlin', '2026-10-25T02:00', ['2026-10-25T00:00:00.000Z', '2026-10-25T01:00:00.000Z']],
     ['America/New_York', '2026-11-01T01:30', ['2026-11-01T05:30:00.000Z', '2026-11-01T06:30:00.000Z']],
-    // In the next three cases, the clock changes by half an hour, skips midnight, or skips a whole day.
+    // In the next three cases, the local time of the zone goes back by half an hour, skips midnight, or skips a whole
+    // day.
     ['Australia/Lord_Howe', '2026-04-05T01:45', ['2026-04-04T14:45:00.000Z', '2026-04-04T15:15:00.000Z']],
     ['America/Sao_Paulo', '2018-11-04T00:00', []],
     ['Pacific/Apia', '2011-12-30T12:00', []],

@@ -78,7 +78,8 @@ describe('spellings of one address', () => {
     await Promise.all(tries.map(email => stranger().signIn(email, 'a wrong password')));
     const failures = readAudit(server.auditLines).filter(line => line.event === 'sign_in.failed');
     expect(failures.filter(({ user_id }) => user_id === irisId)).toHaveLength(4);
-    // No spelling of the address avoids the limit, so even the right password is refused.
+    // No spelling of the address avoids the rate limit for wrong passwords. So the server refuses even the right
+    // password.
     for (const email of spellings(iris.email)) {
       expect((await stranger().signIn(email, iris.password)).status, email).not.toBe(303);
     }

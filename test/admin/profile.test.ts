@@ -365,7 +365,8 @@ describe('a new password', () => {
       }),
     );
     const winner = answers.findIndex(({ location }) => location === '/admin/profile?notice=password_changed');
-    // The server refuses the other request, or the winning request has already signed out the other browser.
+    // The server refuses the losing request, or the winning request has already signed out the browser of the losing
+    // request.
     expect(answers[1 - winner]?.location).not.toBe('/admin/profile?notice=password_changed');
     await signIn(chosen[winner]);
     expect(told('password.set')).toHaveLength(1);

@@ -119,7 +119,8 @@ test('a page that shows a new secret is not compressed, so the length of the res
   await ada.submit('/admin/account/embedding', '/admin/account/embedding/secrets');
   const invitations = '/admin/members/invitations';
   await ada.submit(invitations, invitations, { email: 'new@example.com', role: 'member' });
-  // enrol() opens two pages with secrets. They show the secret of the authenticator app and the recovery codes.
+  // enrol() opens two pages with secrets: one with the secret of the authenticator app, and one with the recovery
+  // codes.
   await enrol(ada, password, server.dependencies.clock);
   const headings = ['The new token', 'The new webhook', 'The new secret', 'The new secret'];
   headings.push('The link of the invitation', 'Turn on two-factor sign-in', 'Your recovery codes');

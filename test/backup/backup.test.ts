@@ -120,7 +120,8 @@ describe.runIf(programs)('the commands backup, restore and upgrade', () => {
     await expect
       .poll(() => lock.query(`select from pg_locks where not granted`).then(({ rowCount }) => rowCount))
       .toBe(1);
-    // The command has counted the rows, and pg_dump waits now.
+    // The command `backup` has already counted the rows, and its program pg_dump waits for a lock. So the backup must
+    // not contain this user.
     await source.sql(`insert into users (name, email) values ('Late', 'late@example.com')`);
     await release();
     const { manifest } = await running;

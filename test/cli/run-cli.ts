@@ -81,8 +81,8 @@ async function runResident(command: Command): Promise<CliResult> {
 }
 
 /**
- * Returns the shared process that runs CLI commands. It ends when the test process ends, but the test process does not
- * wait for it.
+ * Returns the shared process that runs CLI commands. The shared process ends when the test process ends, but the test
+ * process does not wait for the shared process.
  */
 function residentCli(): ChildProcess {
   if (resident?.connected) return resident;

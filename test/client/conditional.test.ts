@@ -69,8 +69,8 @@ describe('the option cache', () => {
     await client.ideas.vote(ideaId, { value: 'up' });
     expect(await client.ideas.get(ideaId).withResponse()).toMatchObject({ status: 200, data: { score: 1 } });
     expect(await client.ideas.get(ideaId).withResponse()).toMatchObject({ status: 304, data: { score: 1 } });
-    // The client caches no responses to writes. It has also not yet cached a response for the URL of the board, which
-    // it requests next.
+    // The client caches no responses to writes. The client has also not yet cached a response for the URL of the board,
+    // which it requests next.
     await client.board.get();
     expect(sentTags()).toEqual([
       undefined,

@@ -17,7 +17,7 @@ const specified = {
   voting_closed: 423,
 } as const;
 
-/** The error keys that the specification does not define. We added them for further errors. */
+/** The error keys of the API that the specification does not define. We added these keys. */
 const decided = {
   malformed_json: 400,
   bad_request: 400,

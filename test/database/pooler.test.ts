@@ -102,7 +102,8 @@ test.runIf(hasPreparedStatements)(
     expect(list.data.map((idea: { id: number }) => idea.id).toSorted()).toEqual(ids.toSorted());
     expect((await waiting).body.data.length).toBeGreaterThan(0);
     await receiver.waitForRequests(24);
-    // The limits hold inside transactions, and never on the shared connections.
+    // The time limits of the server apply inside its transactions, and not on the connections of PgBouncer outside a
+    // transaction.
     const inside = await database.transaction(({ db: inTransaction }) =>
       inTransaction.selectNoFrom([shown('statement_timeout'), shown('lock_timeout')]).executeTakeFirst(),
     );

@@ -115,8 +115,8 @@ test('if a process is killed while webhook deliveries wait in its memory for a f
   await child.begin();
   await record(ideas);
   await receiver.waitForRequests(1);
-  // Only the job of the current delivery is still in the queue. The jobs of the other deliveries have ended. Only the
-  // memory of the process contains the information that these deliveries wait.
+  // Only the job of the running delivery is still in the queue. The jobs of the waiting deliveries have ended. Only the
+  // memory of the worker process contains the information that these deliveries wait.
   await eventually(async () => {
     const jobs = await db.sql(`select id from graphile_worker._private_jobs where payload->>'endpoint_id' = $1`, [
       String(id),

@@ -7,7 +7,10 @@ import { createTag, createWorld, issueToken } from '../helpers/fixtures.ts';
 import { request } from '../helpers/request.ts';
 import { startServerForFile } from '../helpers/server.ts';
 
-/** The board has more ideas than the sample of a list, and more than the offset from which pages are far. */
+/**
+ * The number of ideas on the board. It is higher than the number of ideas that the server reads as a sample of a list
+ * (`reaches.near`). It is also higher than the offset from which the server reads pages with `farQueries`.
+ */
 const ideaCount = 3 * reaches.near;
 
 const server = await startServerForFile();

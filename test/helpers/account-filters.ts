@@ -291,7 +291,9 @@ function readFunction({ funcname, parameters = [], options = [], sql_body }: Cre
 /** The types of the syntax tree nodes that stand for dynamic SQL in PL/pgSQL. */
 const dynamicParts = ['PLpgSQL_stmt_dynexecute', 'PLpgSQL_stmt_dynfors', 'dynquery'];
 
-/** The parse modes that PL/pgSQL uses for statements and for expressions. It uses all other modes for assignments. */
+/**
+ * The parse modes that PL/pgSQL uses for statements and for expressions. PL/pgSQL uses all other modes for assignments.
+ */
 const parseModes = { statement: 0, expression: 2 };
 
 /** Returns all SQL of a PL/pgSQL function. Turns each expression into a `select` statement. */

@@ -8,8 +8,8 @@ export interface ChildServer {
   /** Resolves when the child process has loaded all modules. */
   readonly isLoaded: Promise<unknown>;
   /**
-   * Starts the server in the child process. Returns its URL http://127.0.0.1:<port>, or 'works' if it has no HTTP
-   * server.
+   * Starts the server in the child process. Returns its URL http://127.0.0.1:<port>, or 'works' if the child process
+   * has no HTTP server.
    */
   begin(): Promise<string>;
   /** Kills the child process with SIGKILL, so that it cannot finish or clean up anything. */

@@ -8,8 +8,8 @@ export interface DocumentServer {
   /** The URL of the document: https://127.0.0.1:<port> */
   url: string;
   /**
-   * Sets the response. The server sends an object as a JSON document with the HTTP status 200. It sends a number as an
-   * HTTP status without a document.
+   * Sets the response. The server sends an object as a JSON document with the HTTP status 200. The server sends a
+   * number as an HTTP status without a document.
    */
   serve(answer: object | number): void;
   requestCount(): number;

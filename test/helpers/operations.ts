@@ -57,7 +57,7 @@ export const writes = operations.filter(({ isWrite }) => isWrite);
 export const reads = boardOperations.filter(({ isWrite }) => !isWrite);
 /**
  * The write operations that need no capability. While a board is frozen, the server refuses these operations on the
- * board. It still accepts changes of the board's webhooks, which need a capability.
+ * board. The server still accepts changes of the board's webhooks, which need a capability.
  */
 export const contentWrites = writes.filter(({ capability }) => capability === null);
 export const posts = operations.filter(({ isPost }) => isPost);
@@ -81,8 +81,8 @@ export interface Targets {
 
 /**
  * Creates the targets in one statement, because hundreds of tests need new targets. The webhooks get almost no events.
- * An account can have only 100 webhooks, so the statement also deletes old webhooks. It keeps the ten oldest and the 40
- * newest.
+ * An account can have only 100 webhooks, so the statement also deletes old webhooks. The statement keeps the ten oldest
+ * and the 40 newest webhooks.
  */
 export async function createTargets({ sql }: Pick<TestDatabase, 'sql'>, world: World): Promise<Targets> {
   const [targets] = await sql<Targets>(

@@ -120,7 +120,9 @@ async function hashOf(pool: pg.Pool, table: string): Promise<string> {
   return rows[0]?.hash ?? '';
 }
 
-/** Counts the connections that do not belong to the pool, because they could still write. */
+/**
+ * Counts the connections that do not belong to the pool, because these connections could still write to the database.
+ */
 async function countStrangers(pool: pg.Pool): Promise<number> {
   const { rows } = await pool.query<{ count: number }>(
     `select count(*)::int as count from pg_stat_activity

@@ -21,8 +21,8 @@ export interface TestServer extends TestDatabase {
   logLines: string[];
   auditLines: string[];
   /**
-   * Adds a function that runs before the server closes. The functions run in reverse order: the one that was added last
-   * runs first.
+   * Adds a function that runs before the server closes. The functions run in reverse order: the function that was added
+   * last runs first.
    */
   beforeClose(cleanUp: () => Promise<unknown>): void;
   /**

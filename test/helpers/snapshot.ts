@@ -1,6 +1,6 @@
 import type { TestDatabase } from './database.ts';
 
-/** Tables that a snapshot ignores. Some of them change with each request, such as rate_limits and token_usage. */
+/** Tables that a snapshot ignores. The tables rate_limits and token_usage change with each request. */
 const ignoredTables = new Set(['rate_limits', 'schema_migrations', 'token_usage']);
 
 const statements = new WeakMap<object, string>();

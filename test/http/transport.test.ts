@@ -33,7 +33,7 @@ const json = 'Host: x\r\nContent-Type: application/json\r\n';
 const form = 'Host: x\r\nContent-Type: application/x-www-form-urlencoded\r\n';
 
 /**
- * Unfinished requests, at least one for each parser of request bodies. The client never sends the rest of such a
+ * Unfinished requests, at least one for each parser of request bodies. The client never sends the rest of an unfinished
  * request.
  */
 const unfinished: [string, string][] = [

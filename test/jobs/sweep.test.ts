@@ -49,7 +49,7 @@ test('after the loss of all jobs, the scheduled sweeps deliver each event once t
   const [{ id: kept }] = (await db.sql(`select id from events where data #>> '{comment,body}' = 'First.'`)) as [
     { id: string },
   ];
-  // One event keeps its jobs. The newest event is too young for the sweep.
+  // The event of the comment "First." keeps its jobs. The event of the comment "Third." is too young for the sweep.
   await db.sql(`delete from graphile_worker._private_jobs where payload ->> 'event_id' is distinct from $1`, [kept]);
   await db.sql(`update events set occurred_at = now() - interval '11 minutes'
     where data #>> '{comment,body}' is distinct from 'Third.'`);
@@ -57,7 +57,7 @@ test('after the loss of all jobs, the scheduled sweeps deliver each event once t
 
   await Promise.all([sweep(), sweep(), wakeOverdueLanes(db.database), wakeOverdueLanes(db.database)]);
   const afterSweep = [
-    // The deliveries for each idea are in another lane.
+    // The deliveries of the three ideas are in three lanes (delivery queues), and each lane has one job.
     { task: 'deliver_webhooks', count: 3 },
     { task: 'extension_event:listener', count: 2 },
     { task: 'tell_people', count: 2 },

@@ -14,7 +14,7 @@ export interface Operation {
   metadata: ToolMetadata;
 }
 
-/** The input of an operation. It can be sent as an HTTP request or as a tool call. */
+/** The input of an operation. A test can send this input as an HTTP request or as a tool call. */
 export interface Given {
   params: Record<string, unknown>;
   query: Record<string, unknown>;
@@ -47,8 +47,8 @@ export const tools: Operation[] = Object.entries(operations as Record<string, Ro
 });
 
 /**
- * Errors that no case here has, because other tests in parity.test.ts cover them. Three are errors of HTTP, and every
- * operation can have the other two.
+ * The errors that no case in this file has, because other tests in parity.test.ts cover them. Three are errors of HTTP,
+ * and every operation can have the other two.
  */
 const ofNoCase: readonly string[] = [
   'malformed_json',

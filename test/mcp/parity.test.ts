@@ -106,7 +106,7 @@ describe('requests and tool calls', () => {
 /*
  * An HTTP request names its operation in the path, so it counts against the rate limit before its body is read. A tool
  * call names its tool in the body. If the body is unreadable, the server knows neither the tool nor the message id. So
- * it counts nothing against the token, and the error is the same for every tool.
+ * the server counts nothing against the token's rate limit, and the error is the same for every tool.
  */
 describe.each<[key: 'malformed_json' | 'unsupported_media_type' | 'payload_too_large', sent: RequestOptions]>([
   ['malformed_json', { raw: '{"jsonrpc":', headers: { 'content-type': 'application/json' } }],

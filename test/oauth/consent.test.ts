@@ -19,7 +19,7 @@ const world = await createWorld(server, { name: 'Web app' });
 const visitor = await signedIn(server, world.ownerId);
 const program = await Program.register(server);
 
-/** A host name of the maximum length. It begins like the name of a trusted host. */
+/** A host name of the maximum length. This host name begins like the name of a trusted host. */
 const longHost = `editor.example.${'a.'.repeat(113)}evil.example`;
 
 const tokensOf = (accountId: number) =>

@@ -70,8 +70,8 @@ export async function connectClient(
 
 /**
  * Sends requests. Delays each token refresh until the given number of calls have got 401 since the last reset. So all
- * these calls need the same refresh. Without the delay, version 1.32 of the SDK may lose a call. It gives up if a call
- * gets 401 after another call has refreshed the token.
+ * these calls need the same refresh. Without the delay, version 1.32 of the SDK may lose a call. This version gives up
+ * if a call gets 401 after another call has refreshed the token.
  */
 export class HeldRefreshes {
   #missing = 0;

@@ -101,7 +101,8 @@ test('a starting server loads its code from the compile cache that `npm run comp
   };
   expect(await readsTypeScript('server/main.ts')).toBe('false');
   expect(await readsTypeScript('server/worker.ts')).toBe('false');
-  // This small module is not in the cache. It proves that the test notices when Node.js parses TypeScript.
+  // This small module is not in the given compile cache, so Node.js must parse its TypeScript. This proves that
+  // readsTypeScript() notices the parsing.
   expect(await readsTypeScript('server/end-process.ts', { ...env, NODE_COMPILE_CACHE: join(cache, 'none') })).toBe(
     'true',
   );

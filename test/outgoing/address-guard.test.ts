@@ -172,8 +172,8 @@ describe('cloud metadata addresses', () => {
 
 describe('a connection of an outgoing request', () => {
   /**
-   * Returns a DNS resolver. It answers the first query with the first list of addresses, the second query with the
-   * second list, and so on. It repeats the last list for all further queries.
+   * Returns a DNS resolver. The resolver answers the first query with the first list of addresses, the second query
+   * with the second list, and so on. For all further queries, the resolver repeats the last list.
    */
   function answers(...lists: string[][]): ResolveName {
     let asked = 0;

@@ -25,7 +25,7 @@ let shared: Promise<Browser> | undefined;
 
 /**
  * Starts Chromium, or returns undefined if Chromium is not installed. Starting Chromium takes more than a second of CPU
- * time, so the test files of a process share one Chromium. It ends together with the process.
+ * time, so the test files of a process share one Chromium. The shared Chromium ends together with the process.
  */
 export async function startChromium(): Promise<Browser | undefined> {
   const executablePath = findChromium();

@@ -26,7 +26,7 @@ let key: string;
 let people = 0;
 
 const mail = closeAfterAll(await startSmtpReceiver());
-/** `first` is the OpenID provider of most tests. `provider` is the one that currently signs people in. */
+/** `first` is the OpenID provider of most tests. `provider` is the OpenID provider that currently signs people in. */
 const first = closeAfterAll(await startOpenidProvider());
 provider = first;
 const environment = {

@@ -11,8 +11,9 @@ const run = promisify(execFile);
 const program = fileURLToPath(new URL('../../scripts/openapi-diff/cli.ts', import.meta.url));
 
 /**
- * A module that prints the CPU time and the memory that its process used. Then it measures the CPU time of a fixed loop.
- * The loop takes 1 s of CPU time on a usual machine, and longer when other programs slow down the processor.
+ * A module that prints the CPU time and the memory that its process used. Then the module measures the CPU time of a
+ * fixed loop, and prints it. The loop takes 1 s of CPU time on a usual machine, and longer when other programs slow
+ * down the processor.
  */
 const printUsage = `data:text/javascript,${encodeURIComponent(`
   const cpuSeconds = () => {

@@ -239,8 +239,8 @@ describe('Microsoft Teams', () => {
     const [attachment] = renderers.teams(messageOf('comment.created', { comment: hostile })).attachments;
     const { body, ...card } = attachment?.content ?? { body: [] };
     expect(body[1]?.inlines[0]?.text).toBe(hostile.replace('{{', '{\u200b{'));
-    // Microsoft Teams treats <at> as a mention only if the message has the field `msteams`. It parses Markdown only in
-    // a TextBlock.
+    // Microsoft Teams treats <at> as a mention only if the message has the field `msteams`. Microsoft Teams parses
+    // Markdown only in a TextBlock.
     expect(card).not.toHaveProperty('msteams');
     expect(body.map(({ type }) => type)).toEqual(['RichTextBlock', 'RichTextBlock']);
   });

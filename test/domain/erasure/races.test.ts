@@ -120,7 +120,8 @@ describe('uncommitted writes during an erasure', () => {
     const { userId } = await createLeaving();
     const ownIdeaId = await insertIdea(server, world, { authorId: userId });
     const ideaId = await insertIdea(server, world);
-    // The erasure first replaces the author of the user's comments. Then it waits for this lock on an idea of the user.
+    // The erasure first replaces the author of the user's comments. Then the erasure waits for this lock on an idea of
+    // the user.
     const holder = await holding('select from ideas where id = $1 for update', [ownIdeaId]);
     const outcome = runCleanUp(server);
     await isWaiting();

@@ -50,8 +50,8 @@ test('the only schemas of the contract with just an id and a name are actor, aut
   };
   walk(JSON.parse(document), '');
   const people = ['/components/schemas/Actor', '/components/schemas/Author'];
-  // redactPerson() would also replace the account and the issuer of a token. But it never gets them, because no event
-  // and no stored response contains them.
+  // redactPerson() would also replace the account and the issuer of a token. But redactPerson() never gets the account
+  // or the issuer of a token, because no event and no stored response contains them.
   const ofToken = ['/components/schemas/Token/properties/account', '/components/schemas/Token/properties/issuer'];
   expect([...found].sort()).toEqual([...people, ...ofToken]);
 });

@@ -5,7 +5,9 @@ import { request } from '../../helpers/request.ts';
 import { startServerForFile } from '../../helpers/server.ts';
 import { logStatements } from '../../helpers/statement-log.ts';
 
-/** The number of votes on the source idea. It is high enough that a merge copies the votes in several batches. */
+/**
+ * The number of votes on the source idea. This number is high enough that a merge copies the votes in several batches.
+ */
 const manyVotes = 2_500;
 
 let world: World;
@@ -69,7 +71,7 @@ test('the votes that the server copied for a failed merge do not count, and the 
   const merged = await merge();
   expect(merged.body.target).toMatchObject({ up_count: before.source.up_count - 1, my_vote: 'down' });
   const kept = await server.sql<{ xmin: string }>('select xmin from votes where idea_id = $1', [target]);
-  // The merge rewrites only the copy of the changed vote. It keeps the rows of all other copies.
+  // The merge rewrites only the copy of the changed vote. The merge keeps the rows of all other copies.
   expect(kept.filter(({ xmin }) => xmin === rows[0]?.xmin)).toHaveLength(manyVotes);
   await expectInvariants(server);
 });
