@@ -52,7 +52,10 @@ export async function backUp(source: Source, target: string): Promise<Manifest> 
 
 export type SnapshotFacts = Omit<Manifest, 'pg_dump' | 'files'>;
 
-/** Reads the facts of a manifest in the snapshot of the dump, so both agree even if servers change rows meanwhile. */
+/**
+ * Reads the facts for the manifest in the same snapshot as the dump. So the manifest and the dump agree, even if
+ * servers change rows meanwhile.
+ */
 export async function withSnapshot<T>(
   { database, url, appKey }: Source,
   use: (snapshot: {
@@ -63,7 +66,7 @@ export async function withSnapshot<T>(
   return database.transaction(async transaction => {
     const { db } = transaction;
     await fragment`set transaction isolation level repeatable read, read only`.execute(db);
-    // The transaction is idle while pg_dump runs.
+    // Turns off the timeout for an idle transaction, because this transaction is idle while pg_dump runs.
     await fragment`set local idle_in_transaction_session_timeout = 0`.execute(db);
     const facts = await readFacts(transaction, appKey);
     const { snapshot } = await db

@@ -12,7 +12,7 @@ export type Catalogs = {
   pg_database: { oid: number; datname: string; encoding: number; datcollate: string; datctype: string };
 };
 
-/** Tables and other relations, without those of PostgreSQL itself and of its extensions. */
+/** Selects tables and other relations, except the relations of PostgreSQL itself and of PostgreSQL extensions. */
 function relations(db: Kysely<Tables>) {
   return db
     .withTables<Catalogs>()
@@ -65,7 +65,7 @@ export async function countRows(db: Kysely<Tables>, exceptSchema: string): Promi
   return counts;
 }
 
-/** Whether a table has all columns that a check reads. A database of an older version may lack some. */
+/** Whether a table exists and has all the given columns. A database of an older version may lack some of them. */
 export async function hasColumns(db: Kysely<Tables>, table: string, columns: readonly string[]): Promise<boolean> {
   const { count } = await db
     .withTables<Catalogs>()

@@ -15,14 +15,17 @@ const Count = z.int().min(0);
 const Manifest = z.object({
   format: z.literal('idea-board-backup'),
   version: z.literal(1),
-  /** The moment of the database that the backup shows. */
+  /** The time of the snapshot that the backup contains. */
   created_at: z.iso.datetime({ offset: true }),
   idea_board: z.string(),
   postgres: z.string(),
   pg_dump: z.string(),
   /** The last applied migration of the server and of each extension. */
   migrations: z.record(z.string(), z.string()),
-  /** The identity of the database, which cursors of the list of events contain. */
+  /**
+   * The identity of the database. Each cursor of the event list contains it, so that the server recognizes cursors of
+   * another database.
+   */
   incarnation: z.string(),
   app_key_fingerprint: z.string(),
   secrets: z.object({ total: Count, decrypted: Count }),
@@ -33,7 +36,10 @@ const Manifest = z.object({
 
 export type Manifest = z.infer<typeof Manifest>;
 
-/** Creates a file that only the operator can read, and waits until the disk has its content. */
+/**
+ * Options for writing a new file. Only the operator can read the file, and the write ends when the content is on the
+ * disk.
+ */
 export const newFile = { flag: 'wx', mode: 0o600, flush: true } as const;
 
 export async function writeManifest(directory: string, manifest: Manifest): Promise<void> {

@@ -6,7 +6,9 @@ import { pipeline } from 'node:stream/promises';
 import { BackupError } from './backup-error.ts';
 import { markSchema } from './restore-mark.ts';
 
-/** The application name of pg_restore's sessions. A later restore finds the session of a killed restore by it. */
+/**
+ * The application name of pg_restore's sessions. With this name, a later restore finds the session of a killed restore.
+ */
 export const restoreSession = 'idea-board restore';
 
 /** Returns the version of an installed program. Throws if the program is missing. */
@@ -40,7 +42,8 @@ export async function dumpDatabase(url: string, snapshot: string, target: (dump:
 export async function restoreDump(url: string, dump: Readable, { withRights }: { withRights: boolean }) {
   const { database, environment } = connectionOf(url, restoreSession);
   const rights = withRights ? [] : ['--no-acl'];
-  // Only the owner of a PostgreSQL extension may comment on it, and a superuser may have created it in advance.
+  // Restores no comments on objects. A PostgreSQL extension may belong to a superuser who created it in advance, and
+  // only its owner may comment on it.
   const args = ['--single-transaction', '--no-owner', '--no-comments', ...rights, '--verbose', `--dbname=${database}`];
   const program = start('pg_restore', args, environment);
   program.output.resume();
@@ -48,8 +51,9 @@ export async function restoreDump(url: string, dump: Readable, { withRights }: {
 }
 
 /**
- * Waits for a stream and its program. If the program fails, its end also breaks the stream, so this function throws the
- * error of the program. If the stream fails first, it stops the program and throws the error of the stream.
+ * Waits for a program, and for the stream of its input or output. If the program fails, the stream breaks too, and this
+ * function throws the error of the program. If the stream fails first, this function stops the program and throws the
+ * error of the stream.
  */
 async function bothEnds(stream: Promise<void>, program: Program) {
   stream.catch(() => program.stop());
@@ -61,8 +65,8 @@ async function bothEnds(stream: Promise<void>, program: Program) {
 }
 
 /**
- * Passes the password in the environment, because every user of the machine can see the arguments of a process. libpq
- * also reads the other PG* variables.
+ * Returns the database URL without its password, and the environment for pg_dump or pg_restore. The password is in the
+ * environment, because every user of the machine can see the arguments of a process.
  */
 function connectionOf(url: string, name: string) {
   const database = new URL(url);

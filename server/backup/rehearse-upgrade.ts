@@ -30,14 +30,16 @@ interface RehearsalOptions extends Source {
   backup: string | undefined;
   streams: readonly MigrationStream[];
   tolerated: readonly string[];
-  /** Opens the copy with the timeouts of the command. */
+  /** Opens the copy with the timeouts of the command `upgrade --rehearse`. */
   openCopy<T>(url: string, work: (database: Database) => Promise<T>): Promise<T>;
 }
 
 export interface Rehearsal {
   /** The time of the snapshot that the copy contains. */
   created_at: string;
-  /** The time to fill the copy: to restore it, and without a backup also to dump the running database. */
+  /**
+   * The time to fill the copy: the time of the restore. Without a backup, it includes the dump of the running database.
+   */
   copy_ms: number;
   migrations: MigrationReport[];
   tables: RowComparison;
@@ -97,7 +99,10 @@ async function rehearseOn(copy: Database, copyUrl: string, options: RehearsalOpt
   };
 }
 
-/** Fills the copy from the backup, or from a dump of the running database without a file. */
+/**
+ * Fills the copy from the backup. Without a backup, pipes a dump of the running database into the copy and writes no
+ * file.
+ */
 async function fillCopy(copyUrl: string, options: RehearsalOptions): Promise<SnapshotFacts> {
   const restore = (dump: Readable) => restoreDump(copyUrl, dump, { withRights: false });
   if (options.backup === undefined) {

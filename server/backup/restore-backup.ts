@@ -36,8 +36,8 @@ export interface Restoration {
 const lockWaitMs = 5_000;
 
 /**
- * Restores a backup into an empty database, and marks the database until the verification succeeds. By the mark, a
- * repeated restore recognizes a database that an earlier restore has filled.
+ * Restores a backup into an empty database, and marks the database until the verification succeeds. If the restore is
+ * repeated, the mark shows that an earlier restore has already filled the database.
  */
 export async function restoreBackup(directory: string, options: RestoreOptions): Promise<Restoration> {
   const { database, url, appKey, streams, tolerated } = options;

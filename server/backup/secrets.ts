@@ -12,7 +12,7 @@ import { hasColumns } from './catalogs.ts';
 interface EncryptedColumn {
   table: keyof Tables;
   column: string;
-  /** The column whose value is part of the purpose of the encryption. */
+  /** The column with the id that `purpose` gets. A secret can be decrypted only with the purpose of its encryption. */
   owner: string;
   purpose: (owner: number) => string;
 }

@@ -23,10 +23,16 @@ export type TallyComparison = Awaited<ReturnType<typeof compareTallies>>;
 
 export interface Verification {
   tables: RowComparison;
-  /** Null if the database has pending migrations, because this version can read only its own tables. */
+  /**
+   * Null if the database has pending migrations. This version of the server cannot compare tallies in the tables of an
+   * older version.
+   */
   tallies: TallyComparison | null;
   secrets: SecretComparison;
-  /** False if the restored database has the same identity as the original. Then old cursors could skip events. */
+  /**
+   * False if the restored database has the same identity as the original. Clients with cursors from the original could
+   * then miss events.
+   */
   has_new_incarnation: boolean;
 }
 

@@ -46,9 +46,9 @@ const selectLocks = query(
 );
 
 /**
- * Measures the locks of each migration. A second session polls them. A migration in a transaction also reads its locks
- * before its commit, when it holds all of them. `listTables` lists the tables that exist before a migration, because
- * requests do not wait for a new table.
+ * Measures the locks of each migration. A second session reads these locks every `pollMs`. A migration in a transaction
+ * also reads its own locks just before its commit, when it holds all of them. `listTables` lists the tables that exist
+ * before a migration, because requests do not wait for a new table.
  */
 export function watchLocks(
   watcher: pg.ClientBase,
@@ -83,7 +83,7 @@ export function watchLocks(
             await delay(pollMs);
           }
         })();
-        // Reports a failed poll only after the migration.
+        // Prevents an unhandled rejection. If a poll fails, the `await` after the migration throws the error.
         polling.catch(() => {});
         try {
           return await work();
