@@ -1,6 +1,6 @@
 import type { ImportCounts } from '../transfer/import-account.ts';
 
-/** The time between two plain lines of progress. */
+/** The minimum time between two lines of progress, if the output is not a terminal. */
 const lineIntervalMs = 10_000;
 const barWidth = 24;
 
@@ -30,7 +30,7 @@ export function showProgress(stream: NodeJS.WriteStream, totalBytes: number | un
         stream.write(`${text}\n`);
       }
     },
-    /** Writes a line above the bar. */
+    /** Writes a line above the progress bar. */
     say(line: string) {
       clear();
       stream.write(`${line}\n`);

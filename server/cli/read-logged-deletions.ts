@@ -12,7 +12,10 @@ const states: Readonly<Record<string, LoggedDeletion['state']>> = {
   'user.erased': 'erased',
 };
 
-/** Reads each deletion's last state after a time from an audit log, or from a log that contains audit entries. */
+/**
+ * Reads the deletions of accounts and users from an audit log, or from a log that contains audit entries. Ignores
+ * entries up to the time `since`, and returns the last state of each deletion.
+ */
 export async function readLoggedDeletions(path: string, since: Date): Promise<LoggedDeletion[]> {
   const entries: AuditLine[] = [];
   const lines = createInterface({ input: createReadStream(path), crlfDelay: Number.POSITIVE_INFINITY });

@@ -3,7 +3,10 @@ import type { Config } from '../../config.ts';
 import type { Tables } from '../../database/tables.ts';
 import { type Finding, ok, warning } from './finding.ts';
 
-/** Warns early. If its clock is wrong by more than half a minute, a server can refuse correct two-factor codes. */
+/**
+ * The command `doctor` warns if two clocks differ by more than this time. From half a minute on, a server can refuse
+ * correct two-factor codes.
+ */
 const maxClockDifferenceMs = 5000;
 
 /** Compares the clock of this machine with the clock of PostgreSQL. */

@@ -16,7 +16,7 @@ export async function diagnoseDisks(
 ): Promise<Finding[]> {
   const findings: Finding[] = [];
   const ofData = DATABASE_URL === undefined ? await readFreeBytes(DATA_DIR) : undefined;
-  // Another check reports a missing DATA_DIR.
+  // If DATA_DIR is missing, reachDatabase() in doctor.ts reports this.
   if (ofData !== undefined) findings.push(judge(DATA_DIR, ofData, minimum));
   if (AUDIT_LOG === 'stdout') return findings;
 
