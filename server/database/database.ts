@@ -197,8 +197,9 @@ async function transact<T>(
 }
 
 /**
- * Begins a transaction. In a traced request, the transaction knows the request's span, so that record_event() can store
- * it. The value contains only hexadecimal digits and hyphens, so it needs no escaping. It ends with the transaction.
+ * Begins a transaction. In a traced request, the transaction stores the request's span in a setting, so that
+ * record_event() can read the span. The setting ends with the transaction. The span contains only hexadecimal digits
+ * and hyphens, so it needs no escaping.
  */
 function beginStatement(): string {
   const span = activeSpan();

@@ -56,7 +56,7 @@ export class PreparedQuery extends Query {
 interface Prepared {
   /** The descriptions of the statements that the connection has run, by name. */
   descriptions: Map<string, Description>;
-  /** The same connection, but it sends no requests for a description. */
+  /** The same connection, but it does not ask PostgreSQL for the columns of a statement. */
   undescribed: Connection;
 }
 

@@ -25,7 +25,7 @@ export interface Query<Arguments, Row> {
   readonly text: string;
   /** The names of the arguments for the placeholders $1, $2 and so on, in this order. */
   readonly argumentNames: readonly string[];
-  /** Whether the text comes from an extension and may contain values. */
+  /** Whether the text comes from an extension. Such a text may contain values, so traces leave it out. */
   readonly isOfExtension?: boolean;
   readonly '~arguments'?: (values: Arguments) => void;
   readonly '~row'?: Row;

@@ -26,15 +26,18 @@ export interface ReplicaOptions {
   connection: pg.PoolConfig;
   /** Runs queries on the primary. */
   primary: Queries;
-  /** Runs the measurements on the primary. */
+  /** Runs the queries that measure the lag on the primary. */
   probe: Queries;
   maxLagMs: number;
   logger: Pick<Logger, 'warn'>;
 }
 
-/** The time between two measurements of the lag. Several servers measure at different times. */
+/** The time between two measurements of the lag. It is random, so that several servers measure at different times. */
 const intervalMs = () => 250 + Math.random() * 250;
-/** The time limit of a measurement. A slower replica is not used until the next successful measurement. */
+/**
+ * The time limit for measuring the lag. If a measurement takes longer, the replica is not used until the next
+ * successful measurement.
+ */
 const probeTimeoutMs = 1_000;
 
 const selectPrimaryPosition = query('select_primary_position', db =>
@@ -68,7 +71,7 @@ export function openReplica({ connection, primary, probe, maxLagMs, logger }: Re
   const pool = openPool(connection, clients);
   const probing = openPool({ ...connection, ...probeSettings }, new Set());
   const stopping = new AbortController();
-  /** Positions of the primary that the replica may not have replayed yet, oldest first. */
+  /** Positions in the primary's write-ahead log that the replica may not have replayed yet, oldest first. */
   let ahead: { at: number; position: number }[] = [];
   /** The replica has every commit before this time, in milliseconds of performance.now(). */
   let freshAt = Number.NEGATIVE_INFINITY;
@@ -84,7 +87,8 @@ export function openReplica({ connection, primary, probe, maxLagMs, logger }: Re
     if (!ofPrimary) return;
     ahead.push({ at, position: ofPrimary.position });
     const [ofReplica] = await runOn(probing, selectReplicaPosition, {}).catch(error => {
-      // Queries under way fail at once, and run again on the primary.
+      // Breaks the connections to the replica. The queries that wait for the replica fail at once, and then run on the
+      // primary.
       for (const client of clients) client.cut();
       throw error;
     });
@@ -125,7 +129,7 @@ export function openReplica({ connection, primary, probe, maxLagMs, logger }: Re
         return await traceQuery(statement, async () => (await pool.query(configOf(statement, values))).rows);
       } catch (error) {
         const { code, message } = error as { code?: string; message: string };
-        // The statement would take long on the primary, too.
+        // Does not run the statement on the primary after it timed out on the replica. It would take as long there.
         if (code === statementTimeout) throw error;
         const isBusy = message === 'timeout exceeded when trying to connect';
         if (isDatabaseUnavailable(error) && !isBusy) leave(message);
@@ -159,7 +163,8 @@ const probeSettings: pg.PoolConfig = {
 
 function openPool(settings: pg.PoolConfig, clients: Set<FailFastClient>): pg.Pool {
   const pool = new pg.Pool({ ...settings, Client: FailFastClient });
-  // Without a listener, an 'error' event of an idle connection would end the process. The next measurement reports it.
+  // Without a listener, an 'error' event of an idle connection would end the process. The next measurement of the lag
+  // reports the lost connection.
   pool.on('error', () => {});
   pool.on('connect', (client: pg.ClientBase) => {
     client.on('error', () => {});

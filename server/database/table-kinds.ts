@@ -76,7 +76,7 @@ export const tableKinds: Readonly<Record<keyof Tables | 'schema_migrations', Tab
  */
 type Placement = 'distributed' | 'reference' | 'local';
 
-/** Small tables that statements join with distributed tables. */
+/** The reference tables. They are small, and statements join them with distributed tables. */
 const references: readonly string[] = ['accounts', 'boards', 'memberships', 'statuses', 'tags', 'user_blocks', 'users'];
 
 /**

@@ -110,8 +110,8 @@ async function useRunning(dataDir: string): Promise<EmbeddedPostgres | undefined
 }
 
 /**
- * Finds or creates the database cluster. If the cluster does not require the current password, sets up the cluster's
- * password and access rules.
+ * Finds or creates the database cluster. If the cluster does not require the password of the password file, sets up the
+ * cluster's password and access rules.
  */
 async function prepareCluster(dataDir: string, binaries: PostgresBinaries, isDurable: boolean) {
   const found = await findCluster(dataDir);
