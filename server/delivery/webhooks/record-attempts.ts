@@ -12,7 +12,10 @@ import { nextTry, retryPolicies } from '../retry-policy.ts';
 export interface Attempt {
   accountId: number;
   deliveryId: number;
-  /** The due time that the delivery had when the worker read its row. */
+  /**
+   * The due time that the delivery had when the worker read its row. If the row has another due time after the try, a
+   * person has requested a redelivery meanwhile.
+   */
   dueAt: string;
   attemptedAt: Date;
   durationMs: number;
