@@ -11,7 +11,7 @@ interface ErrorFacts<K extends ErrorKey> {
   /** The reasons why the request does not match its schema. */
   issues?: ValidationIssue[] | undefined;
   details?: DetailsOf<K> | undefined;
-  /** The meanings of error keys on the request's route, if they differ from the usual meanings. */
+  /** The error messages that replace the usual messages of some error keys on the request's route. */
   meanings?: ErrorMeanings | undefined;
 }
 

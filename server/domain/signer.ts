@@ -17,7 +17,10 @@ export function buildSigner(appKey: Uint8Array, purpose: string) {
      * the result does not contain.
      */
     sign: (text: string, context = '') => `${text}.${macWith(text, context).toString('base64url')}`,
-    /** Returns the text of a signed text. Returns undefined if the signature is wrong, or belongs to another context. */
+    /**
+     * Returns the text in a result of sign(). Returns undefined if the signature is wrong, or was made for another
+     * context.
+     */
     read(signed: string, context = ''): string | undefined {
       const [, text, mac] = /^(.*)\.([\w-]{43})$/s.exec(signed) ?? [];
       if (text === undefined || mac === undefined) return undefined;

@@ -28,8 +28,8 @@ const passComments = batchedChange(
 );
 
 /**
- * The changes of an erased user's rows that put no other user in the user's place. They either remove the rows or clear
- * the user's id.
+ * The changes that remove rows of an erased user, or clear the user's id in rows. The other changes put the placeholder
+ * user in the place of the erased user.
  */
 const changes = [
   // Removes the stored responses to the user's requests with an Idempotency-Key. The user's tokens are revoked, so

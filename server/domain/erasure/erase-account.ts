@@ -14,9 +14,9 @@ import {
 import { removeAccountJobs } from './jobs.ts';
 
 /**
- * The statements that remove the rows of an account: the name of a table stands for all its rows. Dependent rows are
- * removed first, for example the votes before the ideas, so that no cascading delete takes long. Statuses and tags are
- * removed with their boards.
+ * The statements that remove the rows of an account. The name of a table in this list stands for a statement that
+ * removes all rows of the account from this table. Dependent rows are removed first, for example the votes before the
+ * ideas, so that no cascading delete takes long. Statuses and tags are removed with their boards.
  */
 const removals = (
   [

@@ -12,8 +12,11 @@ interface AnswerKey {
 }
 
 /**
- * Reads stored responses in the order of the primary key, up to a given account. No index finds the responses that
- * contain a text. The column `mayShow` is false for nearly all responses, because they do not contain the text.
+ * Reads a batch of stored responses of the accounts up to `lastAccountId`, in the order of the primary key. An erasure
+ * of a user reads all accounts, and a change of an idea reads one account.
+ *
+ * No index finds the responses that contain a text. So `mayShow` tells whether a response contains the text `mention`,
+ * and the caller skips all other responses.
  */
 const selectAnswers = query(
   'select_answers_that_may_show',
@@ -69,14 +72,17 @@ export async function redactAnswers(
 }
 
 interface Rewriting {
-  /** A text that occurs in every response that may need a change. */
+  /** A text that every response contains if `rewrite` may have to change it. The search for this text is fast. */
   mention: string;
   /** Returns the new text of a response, or undefined if the response does not change. */
   rewrite(json: string): string | undefined;
   batchSize: number;
 }
 
-/** Rewrites the stored responses of a range of accounts. Returns the number of changed responses. */
+/**
+ * Rewrites the stored responses of the accounts whose ids are between `first` and `last`. Returns the number of changed
+ * responses.
+ */
 export async function rewriteAnswers(
   database: Database,
   accounts: { first: number; last: number },

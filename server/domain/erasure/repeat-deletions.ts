@@ -13,7 +13,10 @@ export interface LoggedDeletion {
 interface RepeatOptions {
   graces: Graces;
   now: Date;
-  /** The time of the backup. An account or user from after the restore may have the same id as one in the log. */
+  /**
+   * The time of the backup. Accounts and users that were created later stay unchanged: the log may contain the same id
+   * for an account or user that is not in the backup.
+   */
   since: Date;
 }
 

@@ -55,7 +55,7 @@ export interface ListArguments {
   voterId: number | null;
   statusKey: string | null;
   category: StatusCategory | null;
-  /** The ids of the shown statuses, for queries that walk through the list. */
+  /** The ids of the shown statuses, for the queries in walk-queries.ts. */
   statusIds: readonly number[];
   tagId: number;
   offset: number;
@@ -200,7 +200,7 @@ export function keyOf({ sort }: Pick<ListForm, 'sort'>) {
   return keys[sort];
 }
 
-/** The condition that the list has ideas in a status. */
+/** The condition that the list contains the ideas with this status. The SQL alias of the status is `shown`. */
 export function isShown(
   shown: ExpressionBuilder<Tables & { shown: Tables['statuses'] }, 'shown'>,
   $: Pick<ListValues, 'accountId' | 'boardId' | 'statusKey' | 'category'>,

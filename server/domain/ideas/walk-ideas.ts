@@ -42,13 +42,14 @@ export async function walkList(
 interface Walk {
   form: Omit<WalkForm, 'reach'>;
   values: ListArguments;
-  /** Whether the near walk reads the whole list. */
+  /** Whether the board is small: then a query that reads the first `reaches.near` ideas reads the whole list. */
   isSmall: boolean;
 }
 
 /**
- * Reads a page of the ideas that match, if the page is not too far from the beginning of the list. A sample of the list
- * tells how far the page probably is. Returns undefined if it is faster to read all ideas that match.
+ * Reads a page of the ideas that match the tag or the search text. First looks for matches among the first
+ * `reaches.near` ideas of the list, to estimate how far the page is from the beginning. Returns undefined if it is
+ * faster to read all ideas that match.
  */
 async function search(op: ReadOperation, { form, values, isSmall }: Walk): Promise<RankedIdea[] | undefined> {
   const formOf = (reach: number) => ({ ...form, isFiltered: false, reach });
@@ -72,7 +73,10 @@ async function search(op: ReadOperation, { form, values, isSmall }: Walk): Promi
   return rows.length === values.limit ? rows : undefined;
 }
 
-/** A long walk is only worth its time if many ideas match, because it is then slow to read all of them. */
+/**
+ * Reading many ideas in the order of the list pays off only if many of them match. If few ideas match, it is faster to
+ * read all matching ideas.
+ */
 const longReaches = [
   { reach: reaches.deep, isOf: (found: number) => found >= 3 },
   { reach: reaches.far, isOf: (found: number) => found >= reaches.near / 10 },

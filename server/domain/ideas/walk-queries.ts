@@ -37,8 +37,8 @@ export const branchCounts = [8, maxStatusesOfBoard] as const;
 export const reaches = { near: 500, deep: 20_000, far: 200_000 } as const;
 
 /**
- * A board with at most this number of ideas is small. The near walk reads the whole list of a small board, even if
- * clients create some ideas in the meantime.
+ * A board with at most this number of ideas is small. A query with the reach `near` reads the whole list of a small
+ * board, even if clients create some ideas in the meantime.
  */
 const smallBoard = reaches.near - 100;
 
@@ -81,7 +81,7 @@ export const farQueries = queriesOf(
   form => {
     const name = nameOf('far_ideas', form);
     return query(name, (db, $: ListValues) => ideasOfPage(db, $, pageOf($, walk(db, $, form))), {
-      // The best plan of a filter depends on its values.
+      // A query with filters is not prepared, because its best plan depends on the values of the filters.
       isPrepared: !form.isFiltered,
     });
   },
@@ -91,7 +91,10 @@ const matchForms = Object.values(reaches).flatMap(reach =>
   yesOrNo.map(hasCursor => ({ isPending: false, isFiltered: false, hasCursor, reach })),
 );
 
-/** Reads one page of the ideas that match the tag, the search text and the filters, from the beginning of a list. */
+/**
+ * Reads a list from its beginning or after a cursor. Selects a page of the ideas that match the tag, the search text
+ * and the filters.
+ */
 export const matchQueries = queriesOf(matchForms, form =>
   query(nameOf('match_ideas', form), (db, $: ListValues) =>
     ideasOfPage(
@@ -105,7 +108,7 @@ export const matchQueries = queriesOf(matchForms, form =>
   ),
 );
 
-/** Counts the ideas that match at the beginning of a list. */
+/** Counts the matching ideas among the first `reaches.near` ideas of a list. */
 export const sampleQueries = queriesOf(
   matchForms.filter(({ hasCursor, reach }) => !hasCursor && reach === reaches.near),
   form =>

@@ -46,7 +46,7 @@ const pathOf = (key: string) => `/pictures/${key}.webp`;
 /**
  * Sets or removes the picture of a user. `content` is a result of convertPicture, or null to remove the picture. Throws
  * `conflict` for a user who is being erased, because the picture would still exist after the erasure. If an admin
- * removes the picture of a member, `place` contains the account of the admin.
+ * removes the picture of a member, `place` contains the account of this membership.
  */
 export async function setPicture(
   admin: Administration,

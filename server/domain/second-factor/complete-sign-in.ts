@@ -8,9 +8,10 @@ import { methodOf, useCode } from './use-code.ts';
 type Outcome = { token: string } | { refused: 'wrong_code' | 'expired' };
 
 /**
- * Completes a sign-in with a code, and starts the session. The outcome is `expired` if the time limit for entering the
- * code has passed. It is also `expired` if the password has changed or the user may no longer sign in. The third reason
- * is that another request has already completed the sign-in.
+ * Completes a sign-in with a code, and starts the session. The outcome is `expired` in these cases:
+ * - The time limit for entering the code has passed.
+ * - The password has changed, or the user may no longer sign in.
+ * - Another request has already completed the sign-in.
  */
 export async function completeSignIn(
   admin: Administration,

@@ -126,7 +126,7 @@ const unmarkSessions = query('unmark_sessions_of_user', (db, $: Arguments<{ user
 );
 
 async function removeSecondFactor(admin: Administration, userId: number): Promise<void> {
-  // A cascade removes the recovery codes.
+  // A cascading foreign key also removes the recovery codes.
   const removed = await admin.em.nativeDelete(SecondFactor, { userId });
   if (removed === 0) throw new AdministrationError('conflict', t('refusals.second_factor.off'));
   await admin.query(unmarkSessions, { userId });

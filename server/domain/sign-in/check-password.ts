@@ -10,7 +10,8 @@ export async function checkPassword(password: string, email: string): Promise<vo
   const length = [...password].length;
   if (length < minPasswordLength) throw invalid(t('refusals.password.too_short', { min: minPasswordLength }));
   if (length > maxPasswordLength) throw invalid(t('refusals.password.too_long', { max: maxPasswordLength }));
-  // Rejects a lone surrogate. The hash function argon2 would replace the surrogate, and so would hash another password.
+  // Rejects a lone surrogate. The hash function argon2 would replace the surrogate, so different passwords would have
+  // the same hash.
   if (!password.isWellFormed()) throw invalid(t('refusals.password.not_storable'));
   const plain = password.normalize('NFKC').toLowerCase();
   const address = email.normalize('NFKC').toLowerCase();

@@ -12,7 +12,8 @@ export async function findUser(admin: Administration, email: string): Promise<Us
 }
 
 /**
- * Finds a user by e-mail address or id. If two users have the same address, finds the user who has a canonical address.
+ * Finds a user by e-mail address or id. If two users have the same address, the database has the canonical form for
+ * only one of them. The function finds this user.
  */
 export async function requireUser(admin: Administration, addressOrId: string): Promise<User> {
   const user = /^[0-9]{1,15}$/.test(addressOrId)
