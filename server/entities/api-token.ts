@@ -19,8 +19,8 @@ export const ApiToken = defineTable('ApiToken', 'api_tokens', {
   previousSecretHash: p.blob().nullable(),
   previousSecretExpiresAt: timestamp().nullable(),
   /**
-   * The limits of the token for each time window. Null: the limits of the server. A limit above the server's limit has
-   * no effect.
+   * The token's own rate limits for each time window. Null means that the server's limit applies. A limit above the
+   * server's limit has no effect.
    */
   readLimit: p.integer().nullable(),
   writeLimit: p.integer().nullable(),
