@@ -125,7 +125,7 @@ interface Wait {
    * Starts waiting for the next event. The promise resolves at the next event of the board, or when the wait must end.
    */
   nextEvent(): Promise<void>;
-  /** The request waits for an event after this position. */
+  /** The request has read the events up to this position, and waits for an event after this position. */
   position: number;
   /**
    * Whether the wait must end. This is so if its time limit has passed, the client has disconnected, the connection to

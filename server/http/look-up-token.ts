@@ -141,8 +141,8 @@ function argumentsOf(lookups: Uncounted[], counters: Counter[]) {
 }
 
 /**
- * Returns how many milliseconds a token reads from the primary after the server has counted a write. The write may take
- * the first part of this time. The second part is the maximum lag of the replica.
+ * Returns how many milliseconds a token reads from the primary after the server has counted a write. This is the
+ * maximum duration of the write, plus the maximum lag of the replica.
  */
 function primaryReadMsOf(config: Lookup['config'] | undefined): number {
   if (config?.DATABASE_READ_URL === undefined) return 0;
