@@ -5,9 +5,9 @@ import { type Arguments, query, type RowOf } from '../database/query.ts';
 
 /** The number of events in a batch. Each batch is one transaction for each of its accounts. */
 const batchSize = 1_000;
-/** Younger events may still be in a transaction, or their jobs may be running. */
+/** The sweep skips younger events, because they may still be in a transaction, or their jobs may be running. */
 const minAgeMinutes = 10;
-/** Adds no jobs for older events, because people no longer need to hear of them. */
+/** The sweep adds no jobs for older events, because people no longer need to hear of them. */
 const maxAgeHours = 24;
 
 type UntoldEvent = RowOf<typeof selectUntold>;
@@ -102,8 +102,8 @@ interface SweepDependencies {
 }
 
 /**
- * Finds events of the last day whose jobs are lost, and adds the jobs again. For example, an operator has deleted jobs.
- * With Citus, a crash between the commits of the worker node and the coordinator also loses jobs.
+ * Finds events of the last day whose jobs are lost, and adds the jobs again. Jobs are lost if an operator deletes them,
+ * or with Citus, if a crash occurs between the commits of the worker node and the coordinator.
  */
 export async function sweepEvents({ database, queue, logger, stopping }: SweepDependencies): Promise<void> {
   for (let hoursAgo = 0; hoursAgo < maxAgeHours; hoursAgo++) {

@@ -17,7 +17,7 @@ export interface WorkerOptions extends Omit<ServerDependencies, 'passwords'> {
    * networks in WEBHOOK_ALLOWED_CIDRS.
    */
   requests?: OutgoingRequests;
-  /** Other intervals and timeouts, for tests. */
+  /** Intervals and timeouts that replace the default values, for tests. */
   timing?: Partial<WorkerTiming>;
 }
 
