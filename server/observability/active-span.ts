@@ -16,8 +16,8 @@ export interface Span {
   /** Names this span in the format of W3C, so that another process can continue the trace. */
   readonly traceparent: string;
   /**
-   * Starts a span that this span causes. If `parent` belongs to another trace, the new span continues that trace and has
-   * a link to this span.
+   * Starts a child span of this span. If `parent` belongs to another trace, the new span continues that trace instead,
+   * and has a link to this span.
    */
   start(name: string, options?: SpanOptions): Span;
   set(attributes: SpanAttributes): void;
@@ -25,7 +25,7 @@ export interface Span {
   end(errorType?: string): void;
 }
 
-/** Starts the first span of this process in a trace. Undefined in ServerDependencies if tracing is off. */
+/** Starts the first span of this process in a trace. If tracing is off, ServerDependencies contains no Tracing. */
 export interface Tracing {
   start(name: string, options?: SpanOptions): Span;
   /** Sends the ended spans, for a limited time. */

@@ -39,8 +39,8 @@ const forms = [
   String.raw`(?<keep>idea_board_(?:session|embedded|browser|challenge)=)${open}[^\s;,"'<>\\]+`,
   // The signed tokens in links of Idea-Board, to unsubscribe or to confirm an e-mail address.
   String.raw`(?<keep>\d{1,16}\.(?:\d{1,16}|all|mentions)\.)(?:[\w-]{22}\.[\w-]{1,2000}\.)?[\w-]{43}`,
-  // A value that PostgreSQL quotes in an error, up to the last quotation mark of the line. The pattern below it matches
-  // a database row that the ORM adds to the message.
+  // A value that PostgreSQL quotes in an error, up to the last quotation mark of the line. The next pattern matches a
+  // database row that the ORM adds to the message.
   String.raw`(?<keep>(?:(?:invalid input|malformed|out of range)[^":\r\n]{0,80}: |invalid value for parameter "[^"\r\n]{1,80}": |\bvalue )")(?:[^\r\n]*(?=")|[^\r\n]*\[…\]$)`,
   String.raw`(?<keep>\n - detail: )${open}[\s\S]*?(?=\n[ \t]+at |$)`,
 ];
