@@ -2,7 +2,7 @@
  * Why a request to an identity provider failed:
  * - unreachable: the provider did not answer in time, or its IP address is not allowed.
  * - denied: the person or the provider refused the sign-in.
- * - issuer: the metadata belongs to another issuer.
+ * - issuer: the provider's metadata names another issuer than the admin entered.
  * - invalid: the answer of the provider is invalid, such as an expired ID token.
  */
 export type ProviderErrorReason = 'unreachable' | 'denied' | 'issuer' | 'invalid';
