@@ -37,7 +37,8 @@ document.addEventListener('submit', async event => {
     [...replaced.querySelectorAll('button')].find(one => one.getAttribute('aria-label') === label)?.focus();
     status.textContent = document.getElementById(form.id)?.dataset.announcement ?? '';
   } catch {
-    // form.submit() does not call the listeners of the event `submit`.
+    // form.submit() does not call the listeners of the event `submit`, so the browser sends the form and loads a whole
+    // page.
     form.append(Object.assign(document.createElement('input'), { type: 'hidden', name: 'value', value: button.value }));
     form.submit();
   }

@@ -27,7 +27,7 @@ export interface Area {
 export interface OwnArea extends Area {
   /** The default link on an error page, if the error has no link of its own. */
   home: { label: TextKey; href: string };
-  /** The cookie that contains the session key. The default is `session`. */
+  /** The cookie that contains the session token. The default is `session`. */
   sessionCookie?: SessionCookie;
 }
 
