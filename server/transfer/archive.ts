@@ -242,7 +242,7 @@ function cut(content: string, max: number): string {
         .trimEnd()}…`;
 }
 
-/** A schema for a text that a check of the domain accepts. The check returns the text to store. */
+/** A schema for a text that a check function of server/domain/ accepts. The check returns the text to store. */
 function checkedBy(check: (value: string) => string) {
   return z.string().transform((value, context) => {
     try {

@@ -78,7 +78,8 @@ const readers: { readonly [Type in RecordType]: Reader<Type> } = {
       .select(['m.role', 'm.created_at as joined_at', 'b.reason', 'b.created_at as blocked_at'])
       .where('u.id', 'in', people)
       .where('u.is_placeholder', '=', false)
-      // The users of two servers have different ids. So the people are in the order of their archive ids.
+      // Sorts the people by their archive ids, because an import keeps these ids. Another server has different user
+      // ids.
       .orderBy(u => sql`${archiveId(o, 'person', u.ref('u.id'))} collate "C"`);
     return read(db, rows, ({ id, name, email, role, joined_at, reason, blocked_at }) => ({
       type: 'person',

@@ -17,14 +17,17 @@ export interface ImportWitness {
   refused(place: string, reason: string): void;
   /** Reports that the import wrote a record with a difference from the input. */
   warned(place: string, reason: string): void;
-  /** Reports the numbers of records so far. */
+  /** Reports how many records the import has written, skipped and refused so far. */
   progressed(counts: ImportCounts): void;
 }
 
 export interface ImportCounts {
-  /** The written records of each type. */
+  /** The number of written records, by type. */
   imported: Partial<Record<RecordType, number>>;
-  /** The other valid records: for example, the account has them already, or somebody has deleted their idea. */
+  /**
+   * The number of records that the import neither wrote nor refused, by type. For example, the account has them
+   * already, or somebody has deleted their idea.
+   */
   skipped: Partial<Record<RecordType, number>>;
   refused: number;
 }
@@ -54,7 +57,10 @@ const importers: { readonly [Type in RecordType]: Importer<Type> } = {
 /** The number of records that the import sorts by their types before it writes them. Each type is then one batch. */
 const windowSize = 5_000;
 
-/** Runs the work of one batch, and saves its rows and its audit entries. A dry run records no audit entries. */
+/**
+ * Runs the work of one batch in a transaction, which also stores the audit entries. A dry run has only one transaction,
+ * which is rolled back at the end. There, the work of a batch runs in a savepoint, and audit entries are ignored.
+ */
 type Scope = <T>(work: (transaction: Transaction, audit: AuditTrail) => Promise<T>) => Promise<T>;
 
 /**
@@ -134,7 +140,7 @@ async function importRecords(
   const write = async () => {
     await written;
     written = flush(window);
-    // The next write, or the last `await`, throws the error.
+    // This handler prevents an unhandled rejection. The next write, or the last `await`, throws the error.
     written.catch(() => {});
     window = [];
   };
@@ -165,7 +171,9 @@ interface BatchContext {
   refuse(place: string, reason: string): void;
 }
 
-/** The number of transactions that write at the same time. More of them would need more processors. */
+/**
+ * The number of transactions that write at the same time. More transactions would be faster only with more processors.
+ */
 const laneCount = 2;
 
 /**
@@ -218,7 +226,7 @@ async function importBatch(type: RecordType, records: readonly PlacedRecord[], c
         refuse: (...refusal) => void refused.push(refusal),
         warn: (...warning) => void warned.push(warning),
       };
-      // The type of the records decides which importer gets them.
+      // The casts are safe, because all records have the type that selects the importer. TypeScript cannot see this.
       const imported = await (importers[type] as Importer<RecordType>)(batch, records as never);
       return { imported, refused, warned };
     });

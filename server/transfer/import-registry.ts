@@ -5,8 +5,8 @@ import { findRows, insertExternalIds } from './external-ids.ts';
 import { type ImportBatch, idsOf, type PlacedRecord, unknownRef } from './import-batch.ts';
 
 /*
- * Boards, statuses and tags. If the account has a board with the same slug, the import uses this board and does not
- * change its settings. The same is true for the key of a status and the name of a tag.
+ * Imports boards, statuses and tags. If the account has a board with the same slug, the import uses this board and does
+ * not change its settings. The same is true for the key of a status and the name of a tag.
  */
 
 export async function importBoards(batch: ImportBatch, records: readonly PlacedRecord<RecordOf<'board'>>[]) {
@@ -66,7 +66,7 @@ type OfBoard = { account_id: number; board_id: number };
 interface Registry<One> {
   plural: string;
   mostOfBoard: number;
-  /** Counts the rows of a board, and finds the row that the record means. */
+  /** Counts the statuses or tags of a board. Also finds the one with the same key or name as the record. */
   find(record: One, ofBoard: OfBoard): Promise<{ count: number; same: { id: number } | undefined }>;
   insert(record: One, ofBoard: OfBoard): Promise<{ id: number }>;
 }

@@ -133,7 +133,8 @@ export async function importVotes(
       ),
     )
     .execute();
-  // The votes of merged ideas also count for the targets of the merges.
+  // The votes of merged ideas also count for the targets of the merges, so this loop recomputes the votes of these
+  // ideas.
   for (const ideaId of new Set([...inMerges, ...targets.map(({ merged_into_id }) => merged_into_id ?? 0)])) {
     await lockTargets(batch, ideaId);
     await query(callCarryVotes, { accountId, ideaId });

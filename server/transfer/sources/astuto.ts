@@ -11,7 +11,7 @@ export const readAstuto: Source = async function* (directory, options): AsyncIte
   const people = new Map<string, string | null>();
   for (const { place, fields: user } of await readTable(directory, 'users')) {
     const id = textOf(user.id);
-    // Users who have deleted their accounts keep a row without personal data.
+    // Skips users who have deleted their accounts. Astuto keeps their rows, but without personal data.
     if (statusOf(user.status) === 'deleted') continue;
     const role = roleOf(user.role);
     const isBlocked = statusOf(user.status) === 'blocked';

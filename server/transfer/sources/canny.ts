@@ -4,8 +4,8 @@ import { at, exists, isDirectory, type Row, readObjects } from './tables.ts';
 
 /**
  * Canny. A directory with the responses of its API: `posts.json` from posts/list, `comments.json` from comments/list
- * and `votes.json` from votes/list. A file has one response or an array of responses. Without `votes.json`, unknown
- * voters keep each post's number of votes. The path can also be one file with posts.
+ * and `votes.json` from votes/list. A file has one response or an array of responses. Without `votes.json`, each post
+ * gets its number of votes from unknown voters. The path can also be one file with posts.
  */
 export const readCanny: Source = async function* (path, options) {
   const records = new ForeignRecords(options);
@@ -39,9 +39,9 @@ export const readCanny: Source = async function* (path, options) {
     yield* records.take();
   }
   for (const { place, fields: comment } of isWhole ? ((await fileOf('comments')) ?? []) : []) {
-    // Only the team may read internal and private comments.
+    // Skips internal and private comments, because only the team may read them.
     if (comment.internal === true || comment.private === true) continue;
-    // A status change without a text is a comment without a value.
+    // Skips status changes without a text. Canny lists them as comments without a value.
     if (textOf(comment.value) === '') continue;
     records.comment(place, {
       id: records.id(comment.id),

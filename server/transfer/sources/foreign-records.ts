@@ -10,9 +10,9 @@ export interface SourceOptions {
   prefix: string;
   /** The slug of the board for a product without boards. */
   board: string;
-  /** The key of our status for the name of a status of the product, in lower case. */
+  /** Maps the names of the product's statuses, in lower case, to the keys of our statuses. */
   statuses: ReadonlyMap<string, string>;
-  /** The header of the column for a field of a CSV file. */
+  /** Maps the fields of an idea to the headers of the columns in a CSV file. */
   columns: ReadonlyMap<string, string>;
   /** The statuses of the account's existing boards, by the slug of the board. */
   registries: ReadonlyMap<string, readonly { key: string; category: StatusCategory; label: string }[]>;
@@ -152,7 +152,8 @@ export class ForeignRecords {
         status: this.#status(place, idea.board, textOf(idea.status), idea.category),
         author: idea.author,
         title,
-        // Other products allow ideas without a description.
+        // Uses the title as the body of an idea without a description. Idea-Board requires a body, but other products
+        // do not.
         body: textOf(idea.body) || title,
         tags: [...new Set(tags)],
         moderation_state: idea.moderationState ?? 'published',
@@ -289,7 +290,7 @@ export class ForeignRecords {
   }
 }
 
-/** The categories to try if a board has no status of a category. */
+/** If a board has no status of a category, the import tries these categories instead, in this order. */
 const fallbacks: Readonly<Record<StatusCategory, readonly StatusCategory[]>> = {
   inbox: [],
   planned: ['active'],
@@ -299,7 +300,10 @@ const fallbacks: Readonly<Record<StatusCategory, readonly StatusCategory[]>> = {
   archived: ['declined', 'completed'],
 };
 
-/** Words in the names of statuses, in the order of the search: "not planned" must not count as planned. */
+/**
+ * Words in the names of statuses, with their categories. The first match counts: "not planned" must not count as
+ * planned.
+ */
 const words: readonly (readonly [RegExp, StatusCategory])[] = [
   [/archiv/, 'archived'],
   [/duplicate|declin|reject|won.?t|not[ _-]planned|denied|invalid|closed|outdated/, 'declined'],
@@ -321,7 +325,10 @@ export function textOf(value: unknown): string {
   return typeof value === 'string' || typeof value === 'number' ? String(value).trim() : '';
 }
 
-/** Returns a time in RFC 3339. A time without a zone is in UTC. The import refuses the record of an invalid time. */
+/**
+ * Returns a time in RFC 3339. A time without a zone is in UTC. Returns an invalid time unchanged, so that the import
+ * refuses its record.
+ */
 export function timeOf(value: unknown): string {
   const text = textOf(value);
   const [, day, second, zone] =
@@ -331,7 +338,7 @@ export function timeOf(value: unknown): string {
   return Number.isNaN(time.getTime()) ? text : time.toISOString();
 }
 
-/** A short id for a text. The database then does not contain the text itself, for example an e-mail address. */
+/** Returns a short id for a text such as an e-mail address, so that the database does not contain the text itself. */
 export function digest(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 16);
 }

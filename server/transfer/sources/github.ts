@@ -7,7 +7,7 @@ type Fields = Row['fields'];
 
 /**
  * GitHub: issues and discussions, as JSON of the REST API, of the GraphQL API, or of `gh issue list --json`. Reads one
- * file, or the JSON files of a directory. The APIs do not tell who reacted, so unknown voters vote instead.
+ * file, or the JSON files of a directory. The APIs do not tell who reacted, so the import adds votes of unknown voters.
  */
 export const readGithub: Source = async function* (path, options) {
   const records = new ForeignRecords(options);
@@ -15,7 +15,7 @@ export const readGithub: Source = async function* (path, options) {
   const rows = (await Promise.all(names.map(name => readObjects(join(path, name))))).flat();
   const ideaOf = (number: unknown) => records.id('number', textOf(number));
   for (const { place, fields: issue } of rows) {
-    // The REST API also lists pull requests as issues.
+    // Skips objects without a title, and pull requests, which the REST API lists as issues.
     if (textOf(issue.title) === '' || issue.pull_request) continue;
     const idea = ideaOf(issue.number);
     const createdAt = issue.created_at ?? issue.createdAt;
@@ -40,7 +40,7 @@ export const readGithub: Source = async function* (path, options) {
     yield* records.take();
   }
   for (const { place, fields: comment } of rows) {
-    // The comments of the REST API are objects of their own, with the URL of their issue.
+    // The REST API returns comments as separate objects, outside their issues. A comment contains the URL of its issue.
     const number = /\/issues\/(\d+)$/.exec(textOf(comment.issue_url))?.[1];
     if (number !== undefined) addComment(records, place, ideaOf(number), comment);
   }

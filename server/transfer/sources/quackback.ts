@@ -44,7 +44,7 @@ async function* readWorkspace(directory: string, records: ForeignRecords): Async
   }
   yield* records.take();
   for (const { place, fields: comment } of await table('post_comments')) {
-    // Only the team may read private comments and comments that wait for approval.
+    // Skips private and unpublished comments, because only the team may read them.
     if (comment.is_private === 'true' || comment.moderation_state !== 'published') continue;
     const edited = comment.updated_at !== comment.created_at ? comment.updated_at : undefined;
     records.comment(place, {

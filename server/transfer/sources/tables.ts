@@ -27,13 +27,19 @@ export async function* readCsv(path: string): AsyncIterable<Row> {
   }
 }
 
-/** Reads the objects of a JSON file, such as the array of an API or the pages that a program has collected. */
+/**
+ * Reads the issues, posts or comments in a JSON file. The file contains a response of an API, an array of objects, or
+ * an array of responses.
+ */
 export async function readObjects(path: string): Promise<Row[]> {
   const objects = [...objectsIn(await readJson(path))];
   return objects.map((fields, index) => ({ place: `${basename(path)}, item ${index + 1}`, fields }));
 }
 
-/** Finds the objects with an id or a number, at any depth. The objects around them are pages of an API. */
+/**
+ * Finds the objects with a field `id` or `number`, such as issues and comments. Searches all other objects and lists
+ * recursively, such as the responses of an API.
+ */
 function* objectsIn(value: unknown): Iterable<Row['fields']> {
   if (typeof value !== 'object' || value === null) return;
   if (!Array.isArray(value) && ('id' in value || 'number' in value)) yield value as Row['fields'];
@@ -54,7 +60,10 @@ export async function readTable(directory: string, name: string, { isRequired = 
   throw new AdministrationError('not_found', `${directory} has neither ${name}.csv nor ${name}.json`);
 }
 
-/** Reads the rows of a table in JSON. The rows have no id if the table only connects two other tables. */
+/**
+ * Reads the rows of a table in JSON. The rows of a table that only connects two other tables have no field `id`, so
+ * readObjects() would not find them.
+ */
 async function readRows(path: string): Promise<Row[]> {
   const value = await readJson(path);
   if (!Array.isArray(value) || value.some(one => typeof one !== 'object' || one === null)) return readObjects(path);
