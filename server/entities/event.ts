@@ -39,7 +39,7 @@ export const EventPosition = defineTable('EventPosition', 'event_positions', {
   type: p.text(),
   /** Whether the idea was pending at the time of the event. Only moderators get such an event. */
   isPending: p.boolean(),
-  /** A counter that grows with each recorded event. */
+  /** A counter that grows with each recorded event. New positions are assigned in the order of this counter. */
   number: bigint().autoincrement(),
   /**
    * The list of events is sorted by this column. Null until a request for the list assigns a position to the committed
