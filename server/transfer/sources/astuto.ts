@@ -4,7 +4,7 @@ import { at, readTable } from './tables.ts';
 
 /**
  * Astuto has no export. This importer reads a directory with its tables, either as CSV files from PostgreSQL or as JSON
- * files from its API. The API nests the objects to which the columns of a table refer.
+ * files from its API. In the API's files, a row may contain whole objects, such as its user, instead of ids.
  */
 export const readAstuto: Source = async function* (directory, options): AsyncIterable<Placed> {
   const records = new ForeignRecords(options);
