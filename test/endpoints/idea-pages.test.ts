@@ -1,7 +1,14 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type IdeaSort, ideaSorts } from '../../contract/idea.ts';
-import { farQueries, keyOfForm, matchQueries, reaches, sampleQueries } from '../../server/domain/ideas/walk-queries.ts';
+import {
+  farQueries,
+  keyOfForm,
+  keyOfSample,
+  matchQueries,
+  reaches,
+  sampleQueries,
+} from '../../server/domain/ideas/walk-queries.ts';
 import { connect } from '../helpers/database.ts';
 import { createTag, createWorld, issueToken } from '../helpers/fixtures.ts';
 import { request } from '../helpers/request.ts';
@@ -144,7 +151,7 @@ test('a list of ideas in the order of their creation misses no idea while other 
   }
 });
 
-test('the SQL queries for far pages, tag filters and searches select ideas by merging index-only scans of the table of ideas, one for each status', async () => {
+test('the SQL queries for far pages, tag filters and searches read the ideas of each status from the index in the order of the list', async () => {
   const client = await connect(server.url);
   const indexes: Record<IdeaSort, string> = {
     newest: 'ideas_newest_idx',
@@ -155,25 +162,33 @@ test('the SQL queries for far pages, tag filters and searches select ideas by me
   };
   try {
     await client.query('vacuum analyze ideas');
+    // Sorting all ideas of a board as small as this one is as fast as reading them in order.
+    await client.query('set enable_sort = off');
     for (const sort of ideaSorts) {
-      const form = { sort, isPending: false, isFiltered: false, hasCursor: false, branches: 8 } as const;
-      for (const query of [
-        farQueries.get(keyOfForm({ ...form, reach: null })),
-        ...Object.values(reaches).map(reach => matchQueries.get(keyOfForm({ ...form, reach }))),
-        sampleQueries.get(keyOfForm({ ...form, reach: reaches.near })),
-      ]) {
+      const form = { sort, isPending: false, hasCursor: false, branches: 8 } as const;
+      const match = (isFiltered: boolean) =>
+        Object.values(reaches).map(reach => matchQueries.get(keyOfForm({ ...form, isFiltered, reach })));
+      const queries = [
+        { scan: 'Index Only Scan', of: [farQueries.get(keyOfForm({ ...form, isFiltered: false, reach: null }))] },
+        { scan: 'Index Only Scan', of: match(false) },
+        // A filter compares columns that the index does not have.
+        { scan: 'Index Scan', of: [...match(true), sampleQueries.get(keyOfSample(form))] },
+      ].flatMap(({ scan, of }) => of.map(query => ({ scan, query })));
+      for (const { scan, query } of queries) {
         if (!query) throw new Error(`No query for ${sort}`);
         await client.query(`prepare page as ${query.text}`);
         const values = query.argumentNames.map(() => 'null').join(', ');
         const { rows } = await client.query(`explain (format json) execute page(${values})`);
         await client.query('deallocate page');
-        const merge = nodesOf(rows[0]['QUERY PLAN'][0].Plan).find(node => node['Node Type'] === 'Merge Append');
-        const scans = nodesOf(merge).filter(
+        const nodes = nodesOf(rows[0]['QUERY PLAN'][0].Plan);
+        // A walk merges the statuses. A sample reads the statuses one after the other.
+        const read = nodes.find(node => node['Node Type'] === 'Merge Append') ?? nodes[0];
+        const scans = nodesOf(read).filter(
           node => node['Relation Name'] === 'ideas' && node['Parent Relationship'] !== 'SubPlan',
         );
-        expect([query.name, ...new Set(scans.map(scan => `${scan['Node Type']} ${scan['Index Name']}`))]).toEqual([
+        expect([query.name, ...new Set(scans.map(one => `${one['Node Type']} ${one['Index Name']}`))]).toEqual([
           query.name,
-          `Index Only Scan ${indexes[sort]}`,
+          `${scan} ${indexes[sort]}`,
         ]);
       }
     }

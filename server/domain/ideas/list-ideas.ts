@@ -3,8 +3,8 @@ import { type IdeaStatus, statusCategories, statusOfCategory } from '../../../co
 import { isPublicReader, type ReadOperation } from '../operation.ts';
 import { cutPage, type Page, type Place } from '../pagination.ts';
 import { selectIndexWords } from './index-words.ts';
-import { enoughRows, type ListArguments, type ListedIdea, type ListForm, listQueries, nameOf } from './list-queries.ts';
-import { walkList } from './walk-ideas.ts';
+import { enoughRows, type ListArguments, type ListedIdea, type ListForm, listQueryOf } from './list-queries.ts';
+import { readFarPage, searchIdeas } from './walk-ideas.ts';
 
 export interface IdeaFilter {
   status?: IdeaStatus | undefined;
@@ -40,7 +40,6 @@ export async function listIdeas(op: ReadOperation, filter: IdeaFilter, place: Pl
     offset: place.offset,
     limit: place.perPage + 1,
     q,
-    hasIdeaFilter,
     indexWords: null,
     authorId: authorId ?? null,
     createdAfter: createdAfter ?? null,
@@ -57,17 +56,18 @@ export async function listIdeas(op: ReadOperation, filter: IdeaFilter, place: Pl
     isFiltered: hasIdeaFilter,
     hasCursor: place.cursor !== undefined,
   };
-  const rows = (await walkList(op, form, values)) ?? (await readList(op, form, values));
+  const isSearch = q !== '' || values.tagId !== 0;
+  const rows =
+    isSearch && !isPending
+      ? await searchIdeas(op, form, values)
+      : ((isSearch ? undefined : await readFarPage(op, form, values)) ?? (await readList(op, form, values)));
   return cutPage(rows, place, ({ key, id }) => ({ sort, key, id }));
 }
 
-async function readList(op: ReadOperation, form: Omit<ListForm, 'rowsOfStatus' | 'isTagged'>, values: ListArguments) {
-  const isTagged = values.tagId !== 0;
-  const isFirstPage = values.offset === 0 && !isTagged;
+async function readList(op: ReadOperation, form: Omit<ListForm, 'rowsOfStatus' | 'index'>, values: ListArguments) {
+  const index = values.tagId === 0 ? null : 'tag';
+  const isFirstPage = values.offset === 0 && index === null;
   const rowsOfStatus = isFirstPage ? (enoughRows.find(rows => rows >= values.limit) ?? null) : null;
-  const name = nameOf({ ...form, rowsOfStatus, isTagged });
-  const list = listQueries.get(name);
-  if (!list) throw new Error(`No query is named ${name}`);
   const indexWords = await selectIndexWords(op, values.q);
-  return op.query(list, { ...values, indexWords });
+  return op.query(listQueryOf({ ...form, rowsOfStatus, index }), { ...values, indexWords });
 }

@@ -31,8 +31,8 @@ export interface ListForm {
   hasCursor: boolean;
   /** The maximum number of rows to read in each status. Null if the page has an offset. */
   rowsOfStatus: number | null;
-  /** Whether the list has a tag filter. */
-  isTagged: boolean;
+  /** The filter whose index finds the ideas. Null if the list reads each status in the order of the list. */
+  index: 'tag' | 'words' | null;
 }
 
 /**
@@ -55,14 +55,12 @@ export interface ListArguments {
   voterId: number | null;
   statusKey: string | null;
   category: StatusCategory | null;
-  /** The ids of the shown statuses, for the queries in walk-queries.ts. */
+  /** The ids of the shown statuses, for walks through the list and for searches with the index of words. */
   statusIds: readonly number[];
   tagId: number;
   offset: number;
   limit: number;
   q: string;
-  /** Whether the list has a search text, or a filter by author or time. */
-  hasIdeaFilter: boolean;
   /** The words of the search to look up in the index. Null to choose them by their length. */
   indexWords: readonly string[] | null;
   authorId: number | null;
@@ -76,21 +74,24 @@ export interface ListArguments {
 
 const yesOrNo = [false, true];
 
-const ways: Pick<ListForm, 'isPending' | 'rowsOfStatus' | 'isTagged'>[] = yesOrNo.flatMap(isPending => [
-  ...[...enoughRows, null].map(rowsOfStatus => ({ isPending, rowsOfStatus, isTagged: false })),
-  { isPending, rowsOfStatus: null, isTagged: true },
+const ways: Pick<ListForm, 'isPending' | 'rowsOfStatus' | 'index'>[] = yesOrNo.flatMap(isPending => [
+  ...[...enoughRows, null].map(rowsOfStatus => ({ isPending, rowsOfStatus, index: null })),
+  { isPending, rowsOfStatus: null, index: 'tag' },
+  ...(isPending ? [] : [{ isPending, rowsOfStatus: null, index: 'words' } as const]),
 ]);
 
 const forms: ListForm[] = ideaSorts.flatMap(sort =>
   ways.flatMap(way =>
     // Builds no list of pending ideas for visitors, because visitors cannot read pending ideas.
     (way.isPending ? [false] : yesOrNo).flatMap(isPublic =>
-      yesOrNo.flatMap(isFiltered => yesOrNo.map(hasCursor => ({ ...way, sort, isPublic, isFiltered, hasCursor }))),
+      (way.index === 'words' ? [true] : yesOrNo).flatMap(isFiltered =>
+        yesOrNo.map(hasCursor => ({ ...way, sort, isPublic, isFiltered, hasCursor })),
+      ),
     ),
   ),
 );
 
-export const listQueries = new Map<string, Query<ListArguments, RankedIdea>>(
+const listQueries = new Map<string, Query<ListArguments, RankedIdea>>(
   forms.map(form => {
     const name = nameOf(form);
     // A filtered list is not a prepared statement, because its best plan depends on the values. A rare word needs the
@@ -100,21 +101,28 @@ export const listQueries = new Map<string, Query<ListArguments, RankedIdea>>(
   }),
 );
 
-export function nameOf({ sort, isPending, isPublic, isFiltered, hasCursor, rowsOfStatus, isTagged }: ListForm): string {
+export function listQueryOf(form: ListForm): Query<ListArguments, RankedIdea> {
+  const name = nameOf(form);
+  const list = listQueries.get(name);
+  if (!list) throw new Error(`No query is named ${name}`);
+  return list;
+}
+
+function nameOf({ sort, isPending, isPublic, isFiltered, hasCursor, rowsOfStatus, index }: ListForm): string {
   const words = [
     sort,
     isPending && 'pending',
     isPublic && 'public',
     isFiltered && 'filtered',
     hasCursor && 'after',
-    isTagged ? 'tagged' : (rowsOfStatus ?? 'offset'),
+    index === null ? (rowsOfStatus ?? 'offset') : `by_${index}`,
   ];
   return ['list_ideas', ...words.filter(word => word !== false)].join('_');
 }
 
 function ideasOf(form: ListForm) {
   return (db: Kysely<Tables>, $: ListValues) => {
-    const listed = form.isTagged ? rowsOfTag(db, $, form) : rowsOfStatuses(db, $, form);
+    const listed = rowsBy[form.index ?? 'status'](db, $, form);
     const page = db
       .selectFrom(listed)
       .select(['listed.id', 'listed.key'])
@@ -183,6 +191,21 @@ function rowsOfTag(db: Kysely<Tables>, $: ListValues, form: ListForm): RankedRow
     .select(['tagged.id', 'tagged.key'])
     .as('listed');
 }
+
+/**
+ * Reads all ideas of the shown statuses that match the search text. If each status had a search of its own, PostgreSQL
+ * would look up the words again for each status.
+ */
+function rowsOfWords(db: Kysely<Tables>, $: ListValues, form: ListForm): RankedRows<'listed'> {
+  return db
+    .selectFrom('ideas as i')
+    .where(i => i('i.status_id', '=', i.fn.any($.statusIds)))
+    .where(i => isListed(i, $, form))
+    .select(['i.id', keyOf(form).as('key')])
+    .as('listed');
+}
+
+const rowsBy = { status: rowsOfStatuses, tag: rowsOfTag, words: rowsOfWords };
 
 function taggedWith(db: Kysely<Tables>, $: ListValues) {
   return db.selectFrom('idea_tags as it').where(it => it.and({ 'it.account_id': $.accountId, 'it.tag_id': $.tagId }));

@@ -1,11 +1,14 @@
 import type { ReadOperation } from '../operation.ts';
-import type { ListArguments, ListForm, RankedIdea } from './list-queries.ts';
+import { selectIndexWords } from './index-words.ts';
+import { type ListArguments, type ListForm, listQueryOf, type RankedIdea } from './list-queries.ts';
 import {
   branchCounts,
   farQueries,
   keyOfForm,
+  keyOfSample,
   matchQueries,
   reaches,
+  sampleOfStatus,
   sampleQueries,
   selectShownStatuses,
   type WalkForm,
@@ -14,73 +17,75 @@ import {
 /** From this offset on, a merge of the indexes of the statuses is faster than reading the first ideas of each status. */
 const farOffset = 500;
 
-type Form = Pick<ListForm, 'sort' | 'isPending' | 'isPublic' | 'isFiltered' | 'hasCursor'>;
+type Form = Omit<ListForm, 'rowsOfStatus' | 'index'>;
 
 /**
- * Reads a page of a list in the order of the list, up to the end of the page. Returns undefined if another way is
- * faster: for the first pages without a tag or a search text, and for a tag or a search text that few ideas have.
+ * Reads a page of a list without a tag and a search text, if the page is far from the beginning of the list. Otherwise
+ * returns undefined.
  */
-export async function walkList(
+export async function readFarPage(
   op: ReadOperation,
   form: Form,
   values: ListArguments,
 ): Promise<RankedIdea[] | undefined> {
-  const isSearch = values.q !== '' || values.tagId !== 0;
-  if (isSearch ? form.isPending : values.offset < farOffset) return undefined;
+  if (values.offset < farOffset) return undefined;
   const { isPending, isPublic } = form;
   const statuses = await op.query(selectShownStatuses, { ...values, isPending, isPublic });
-  const branches = branchCounts.find(count => count >= statuses.length);
-  if (branches === undefined) return undefined;
-  const walk = {
-    form: { ...form, branches },
-    values: { ...values, statusIds: statuses.map(({ id }) => id) },
-    isSmall: statuses.every(({ is_small }) => is_small),
-  };
-  return isSearch ? search(op, walk) : op.query(queryOf(farQueries, { ...walk.form, reach: null }), walk.values);
-}
-
-interface Walk {
-  form: Omit<WalkForm, 'reach'>;
-  values: ListArguments;
-  /** Whether the board is small: then a query that reads the first `reaches.near` ideas reads the whole list. */
-  isSmall: boolean;
+  return walk(op, farQueries, { ...form, reach: null }, { ...values, statusIds: statuses.map(({ id }) => id) });
 }
 
 /**
- * Reads a page of the ideas that match the tag or the search text. First looks for matches among the first
- * `reaches.near` ideas of the list, to estimate how far the page is from the beginning. Returns undefined if it is
- * faster to read all ideas that match.
+ * Reads a page of the published ideas that match a tag or a search text. Either walks through the list up to the end of
+ * the page, or finds all ideas that match with an index, and sorts them. A sample of each status tells which way is
+ * faster.
  */
-async function search(op: ReadOperation, { form, values, isSmall }: Walk): Promise<RankedIdea[] | undefined> {
-  const formOf = (reach: number) => ({ ...form, isFiltered: false, reach });
-  const read = (reach: number) => op.query(queryOf(matchQueries, formOf(reach)), values);
-  let found: number;
-  if (values.offset === 0 || isSmall) {
-    const rows = await read(reaches.near);
-    if (isSmall || rows.length === values.limit) return rows;
-    found = rows.length;
-  } else {
-    const [sample] = await op.query(queryOf(sampleQueries, formOf(reaches.near)), values);
-    found = sample?.found ?? 0;
+export async function searchIdeas(op: ReadOperation, form: Form, given: ListArguments): Promise<RankedIdea[]> {
+  const sample = sampleQueries.get(keyOfSample(form));
+  if (!sample) throw new Error(`No query is named ${keyOfSample(form)}`);
+  const samples = await op.query(sample, { ...given, isPending: false, isPublic: form.isPublic });
+  const values = { ...given, statusIds: samples.map(({ id }) => id) };
+  const walkTo = (reach: number) => walk(op, matchQueries, { ...form, reach }, values);
+  const [read, found] = [sum(samples.map(one => one.read)), sum(samples.map(one => one.found))];
+  if (samples.every(one => one.read < sampleOfStatus) && read <= smallBoard) {
+    // The samples contain the whole list, and so does the near walk.
+    const rows = await walkTo(reaches.near);
+    if (rows) return rows;
   }
-  const wanted = values.offset + values.limit;
-  if (found >= wanted) return read(reaches.near);
-  // Leaves a margin, because the matching ideas are not distributed evenly.
-  const distance = (wanted / found) * reaches.near * 1.25;
-  const reach = longReaches.find(each => each.isOf(found) && each.reach >= distance)?.reach;
-  if (reach === undefined) return undefined;
-  const rows = await read(reach);
-  return rows.length === values.limit ? rows : undefined;
+  const share = found / read;
+  const distance = margin * ((values.offset + values.limit) / share);
+  const isNearer = distance * walkedPerFound < share * (samples[0]?.all_ideas ?? 0);
+  const reach = isNearer ? Object.values(reaches).find(one => one >= distance) : undefined;
+  const rows = reach === undefined ? undefined : await walkTo(reach);
+  if (rows?.length === values.limit) return rows;
+  const indexWords = await selectIndexWords(op, values.q);
+  const index = values.tagId === 0 ? 'words' : 'tag';
+  return op.query(listQueryOf({ ...form, rowsOfStatus: null, index }), { ...values, indexWords });
 }
 
+const sum = (numbers: number[]) => numbers.reduce((total, one) => total + one, 0);
+
 /**
- * Reading many ideas in the order of the list pays off only if many of them match. If few ideas match, it is faster to
- * read all matching ideas.
+ * The near walk reads all ideas of a board with at most this number of ideas, even if clients create some ideas in the
+ * meantime.
  */
-const longReaches = [
-  { reach: reaches.deep, isOf: (found: number) => found >= 3 },
-  { reach: reaches.far, isOf: (found: number) => found >= reaches.near / 10 },
-];
+const smallBoard = reaches.near - 100;
+
+/** A walk may be longer than the sample says, because the matching ideas are not distributed evenly. */
+const margin = 1.25;
+
+/** The time to read an idea in a walk, divided by the time to read an idea that an index has found. */
+const walkedPerFound = 0.25;
+
+/** Walks through the indexes of the statuses. Returns undefined if the board has too many statuses for a walk. */
+async function walk(
+  op: ReadOperation,
+  queries: typeof farQueries,
+  form: Omit<WalkForm, 'branches'>,
+  values: ListArguments,
+): Promise<RankedIdea[] | undefined> {
+  const branches = branchCounts.find(count => count >= values.statusIds.length);
+  return branches === undefined ? undefined : op.query(queryOf(queries, { ...form, branches }), values);
+}
 
 function queryOf<Made>(queries: Map<string, Made>, form: WalkForm): Made {
   const found = queries.get(keyOfForm(form));

@@ -36,35 +36,18 @@ export const branchCounts = [8, maxStatusesOfBoard] as const;
  */
 export const reaches = { near: 500, deep: 20_000, far: 200_000 } as const;
 
-/**
- * A board with at most this number of ideas is small. A query with the reach `near` reads the whole list of a small
- * board, even if clients create some ideas in the meantime.
- */
-const smallBoard = reaches.near - 100;
+type StatusArguments = Pick<ListArguments, 'accountId' | 'boardId' | 'statusKey' | 'category'> & Reader;
 
-/** Selects the ids of the shown statuses. Each row also tells whether the board is small. */
-export const selectShownStatuses = query(
-  'select_shown_statuses',
-  (db, $: Arguments<Pick<ListArguments, 'accountId' | 'boardId' | 'statusKey' | 'category'> & Reader>) => {
-    const firstIdeas = db
-      .selectFrom('ideas as i')
-      .where(i => i.and({ 'i.account_id': $.accountId, 'i.board_id': $.boardId }))
-      .select('i.status_id')
-      .limit(sql.lit(smallBoard + 1))
-      .as('first_ideas');
-    return db
-      .selectFrom('statuses as shown')
-      .where(shown => isShown(shown, $, { isPending: asBoolean($.isPending), isPublic: asBoolean($.isPublic) }))
-      .select([
-        'shown.id',
-        db
-          .selectFrom(firstIdeas)
-          .select(sql<boolean>`count(*) <= ${sql.lit(smallBoard)}`.as('is_small'))
-          .$asScalar()
-          .as('is_small'),
-      ]);
-  },
+/** Selects the ids of the shown statuses. */
+export const selectShownStatuses = query('select_shown_statuses', (db, $: Arguments<StatusArguments>) =>
+  shownStatuses(db, $).select('shown.id'),
 );
+
+function shownStatuses(db: Kysely<Tables>, $: Arguments<StatusArguments>) {
+  return db
+    .selectFrom('statuses as shown')
+    .where(shown => isShown(shown, $, { isPending: asBoolean($.isPending), isPublic: asBoolean($.isPublic) }));
+}
 
 interface Reader {
   isPending: boolean;
@@ -74,6 +57,9 @@ interface Reader {
 const asBoolean = (value: Expression<boolean>) => sql<boolean>`${value}::boolean`;
 
 const yesOrNo = [false, true];
+
+/** The columns that the filters of a list compare. */
+const filterColumns = ['title_words', 'author_id', 'created_at', 'updated_at'] as const;
 
 /** Reads one page at any offset, without a tag or a search text. */
 export const farQueries = queriesOf(
@@ -88,7 +74,7 @@ export const farQueries = queriesOf(
 );
 
 const matchForms = Object.values(reaches).flatMap(reach =>
-  yesOrNo.map(hasCursor => ({ isPending: false, isFiltered: false, hasCursor, reach })),
+  yesOrNo.flatMap(isFiltered => yesOrNo.map(hasCursor => ({ isPending: false, isFiltered, hasCursor, reach }))),
 );
 
 /**
@@ -102,26 +88,61 @@ export const matchQueries = queriesOf(matchForms, form =>
       $,
       pageOf(
         $,
-        walk(db, $, form).where(() => matches(db, $)),
+        walk(db, $, form).where(() => matches(db, $, form)),
       ),
     ),
   ),
 );
 
-/** Counts the matching ideas among the first `reaches.near` ideas of a list. */
-export const sampleQueries = queriesOf(
-  matchForms.filter(({ hasCursor, reach }) => !hasCursor && reach === reaches.near),
-  form =>
-    query(nameOf('sample_ideas', form), (db, $: ListValues) =>
-      db
-        .selectFrom(
-          walk(db, $, form)
-            .where(() => matches(db, $))
-            .as('sample'),
-        )
-        .select(sql<number>`count(*)`.as('found')),
-    ),
+/** The number of ideas of each status that a sample reads. */
+export const sampleOfStatus = 100;
+
+/**
+ * Selects the ids of the shown statuses. For each status, counts the ideas at the beginning of the list, and the ideas
+ * among them that match. Each row also has the estimated number of ideas on all boards.
+ */
+export const sampleQueries = new Map(
+  ideaSorts.flatMap(sort =>
+    yesOrNo.map(hasCursor => [
+      keyOfSample({ sort, hasCursor }),
+      query(`sample_ideas_${keyOfSample({ sort, hasCursor })}`, (db, $: Arguments<ListArguments & Reader>) =>
+        shownStatuses(db, $)
+          .innerJoinLateral(
+            from =>
+              from
+                .selectFrom(firstIdeas(db, $, { sort, hasCursor }))
+                .select(i => [
+                  i.fn.countAll<number>().as('read'),
+                  i.fn
+                    .countAll<number>()
+                    .filterWhere(() => matches(db, $, { isFiltered: true }))
+                    .as('found'),
+                ])
+                .as('sample'),
+            join => join.onTrue(),
+          )
+          .select(['shown.id', 'sample.read', 'sample.found'])
+          .select(sql<number>`(select reltuples from pg_class where oid = 'ideas'::regclass)`.as('all_ideas')),
+      ),
+    ]),
+  ),
 );
+
+function firstIdeas(db: Kysely<Tables>, $: ListValues, form: Pick<WalkForm, 'sort' | 'hasCursor'>) {
+  return db
+    .selectFrom('ideas as i')
+    .select(['i.id', ...filterColumns.map(column => `i.${column}` as const)])
+    .where('i.status_id', '=', sql.ref<number>('shown.id'))
+    .where(i => isListed(i, $, { ...form, isPending: false, isFiltered: false }))
+    .orderBy(keyOf(form), 'desc')
+    .orderBy('i.id', 'desc')
+    .limit(sql.lit(sampleOfStatus))
+    .as('i');
+}
+
+export function keyOfSample({ sort, hasCursor }: Pick<WalkForm, 'sort' | 'hasCursor'>): string {
+  return hasCursor ? `${sort}_after` : sort;
+}
 
 function queriesOf<Form extends Omit<WalkForm, 'sort' | 'branches'>, Made>(
   ways: Form[],
@@ -149,58 +170,57 @@ function nameOf(kind: string, form: WalkForm) {
   return `${kind}_${keyOfForm(form)}`;
 }
 
+/**
+ * Selects the ids of a list in its order. With a reach, the alias `i` also has the columns of the filters, because the
+ * walk then reads all ideas, and the caller removes the ideas that do not match.
+ */
 function walk(db: Kysely<Tables>, $: ListValues, form: WalkForm) {
+  const columns = form.reach !== null && form.isFiltered ? filterColumns : [];
   const [first, ...others] = Array.from({ length: form.branches }, (_, index) => {
     const ofStatus = db
       .selectFrom('ideas as i')
-      .select(['i.id', keyOf(form).as('key')])
+      .select(['i.id', keyOf(form).as('key'), ...columns.map(column => `i.${column}` as const)])
       .where('i.status_id', '=', sql<number>`(${$.statusIds}::bigint[])[${sql.lit(index + 1)}]`)
-      .where(i => isListed(i, $, form))
+      .where(i => isListed(i, $, { ...form, isFiltered: form.reach === null && form.isFiltered }))
       .orderBy(keyOf(form), 'desc')
       .orderBy('i.id', 'desc')
       .limit(form.reach ?? sql<number>`${$.offset}::bigint + ${$.limit}::bigint`)
       .as('of_status');
-    return db.selectFrom(ofStatus).select(['of_status.id', 'of_status.key']);
+    return db.selectFrom(ofStatus).select(['id', 'key', ...columns]);
   });
   if (!first) throw new Error('A walk needs a branch.');
   const merged = others.reduce((union, other) => union.unionAll(other), first);
   const walked = db
     .selectFrom(merged.as('merged'))
-    .select(['merged.id', 'merged.key'])
-    .orderBy('merged.key', 'desc')
-    .orderBy('merged.id', 'desc')
+    .select(['id', 'key', ...columns])
+    .orderBy('key', 'desc')
+    .orderBy('id', 'desc')
     .$if(form.reach !== null, ideas => ideas.limit(sql.lit(form.reach ?? 0)))
-    .as('walked');
-  return db.selectFrom(walked).select(['walked.id', 'walked.key']);
+    .as('i');
+  return db.selectFrom(walked).select(['i.id', 'i.key']);
 }
 
 function pageOf($: ListValues, ideas: ReturnType<typeof walk>) {
   return ideas
-    .orderBy('walked.key', 'desc')
-    .orderBy('walked.id', 'desc')
+    .orderBy('i.key', 'desc')
+    .orderBy('i.id', 'desc')
     .offset(sql<number>`${$.offset}::bigint`)
     .limit(sql<number>`${$.limit}::bigint`)
     .as('page');
 }
 
 /**
- * The condition that an idea has the tag and matches the search text and the other filters. Reads each idea with a
- * scalar subquery. PostgreSQL would turn other conditions into a join, and read all ideas with the tag.
+ * The condition that an idea of a walk has the tag and matches the search text and the other filters. Looks up the tag
+ * with a scalar subquery. PostgreSQL would turn another condition into a join, and read all ideas with the tag.
  */
-function matches(db: Kysely<Tables>, $: ListValues) {
+function matches(db: Kysely<Tables>, $: ListValues, { isFiltered }: Pick<WalkForm, 'isFiltered'>) {
   const tagged = db
     .selectFrom('idea_tags as it')
     .where(it => it.and({ 'it.account_id': $.accountId, 'it.tag_id': $.tagId }))
-    .whereRef('it.idea_id', '=', sql.ref('walked.id'))
+    .whereRef('it.idea_id', '=', sql.ref('i.id'))
     .select(sql<boolean>`true`.as('is_match'));
-  const filtered = db
-    .selectFrom('ideas as i')
-    .where('i.account_id', '=', $.accountId)
-    .whereRef('i.id', '=', sql.ref('walked.id'))
-    .select(i =>
-      i.and([sql<boolean>`(${$.q}::text = '' or ${matchesWords($.q)})`, ...(filters($) as never[])]).as('is_match'),
-    );
-  return sql<boolean>`coalesce(
-    (${$.tagId}::bigint = 0 or ${tagged}) and (not ${$.hasIdeaFilter}::boolean or ${filtered}), false
-  )`;
+  const hasTag = sql<boolean>`(${$.tagId}::bigint = 0 or coalesce(${tagged}, false))`;
+  if (!isFiltered) return hasTag;
+  const conditions = [hasTag, sql<boolean>`(${$.q}::text = '' or ${matchesWords($.q)})`, ...filters($)];
+  return sql<boolean>`${sql.join(conditions, sql` and `)}`;
 }
