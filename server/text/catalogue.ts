@@ -58,16 +58,19 @@ const catalogue = createInstance({
 await catalogue.init();
 
 /**
- * Caches the texts with their placeholders, by language and key. A page has many texts, and i18next needs 2 µs for each
- * text.
+ * Caches the texts with their placeholders, by language, key and plural form. A page has many texts, and i18next needs
+ * 2 µs for each text, or 20 µs for a plural.
  */
 const patterns: Record<Language, Map<string, string>> = { en: new Map(), de: new Map() };
 
+const plurals = forEachLanguage(locale => new Intl.PluralRules(locale));
+
 function patternOf(key: string, count?: TextValues[string]): string {
-  if (count !== undefined) return readPattern(key, { count: Number(count) });
+  const plural = count === undefined ? undefined : { count: Number(count) };
+  const form = plural ? `${key} ${plurals().select(plural.count)}` : key;
   const known = patterns[currentLanguage()];
-  const pattern = known.get(key) ?? readPattern(key);
-  known.set(key, pattern);
+  const pattern = known.get(form) ?? readPattern(key, plural);
+  known.set(form, pattern);
   return pattern;
 }
 

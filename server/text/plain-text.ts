@@ -18,9 +18,12 @@ const control = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u206
  */
 const blank = /^[\s\p{Default_Ignorable_Code_Point}\u2800]*$/u;
 
+/** White space other than a single space. */
+const manySpaces = /\s{2,}|[^\S ]/g;
+
 /** Returns the text on one line. Returns an empty text if all characters are invisible. */
 export function oneLine(text: string): string {
-  const line = text.replace(control, ' ').replace(/\s+/g, ' ').trim();
+  const line = text.replace(control, ' ').replace(manySpaces, ' ').trim();
   return blank.test(line) ? '' : line;
 }
 
@@ -48,12 +51,12 @@ export function visibleText(text: string): string {
 export function truncate(text: string, max: number): string {
   // A text never has more code points than UTF-16 code units, so this text is short enough.
   if (text.length <= max) return text;
-  const characters = [...text];
-  if (characters.length <= max) return text;
-  return `${characters
-    .slice(0, max - 1)
-    .join('')
-    .trimEnd()}…`;
+  let [end, next] = [0, 0];
+  for (let count = 0; count < max; count++) {
+    end = next;
+    next += (text.codePointAt(next) ?? 0) > 0xffff ? 2 : 1;
+  }
+  return next < text.length ? `${text.slice(0, end).trimEnd()}…` : text;
 }
 
 /** Returns the text on one line of at most `max` code points. Returns `otherwise` if all characters are invisible. */

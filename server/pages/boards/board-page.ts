@@ -129,6 +129,7 @@ function presentBoard(visit: BoardVisit, board: BoardView, query: BoardQuery, pa
   const link = (changes: Partial<BoardQuery>) =>
     pathOn(request, '', changesOf({ ...query, cursor: undefined, ...changes }));
   const isFiltered = [q, status, status_key, tag].some(filter => filter !== undefined);
+  const list = `?${new URLSearchParams(changesOf(query))}`;
   return {
     name: shortLine(board.name, 100),
     description: board.description === '' ? undefined : linkedText(board.description),
@@ -169,7 +170,7 @@ function presentBoard(visit: BoardVisit, board: BoardView, query: BoardQuery, pa
       tags: presentTags(request, idea.tags),
       excerpt: presentExcerpt(idea.body),
       href: pathOn(request, `/ideas/${idea.id}`),
-      vote: presentVote(visit, board, idea, `?${new URLSearchParams(changesOf(query))}`),
+      vote: presentVote(visit, board, idea, list),
     })),
     first: query.cursor === undefined ? undefined : { label: t('boards.board.first_page'), href: link({}) },
     next:

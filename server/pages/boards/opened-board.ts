@@ -172,7 +172,8 @@ export function pathOn(
   parameters: Record<string, string> | URLSearchParams = {},
 ): string {
   const { root, parameters: own } = boardOf(request);
-  const search = new URLSearchParams([...Object.entries(own), ...new URLSearchParams(parameters)]);
+  const given = new URLSearchParams(parameters);
+  const search = own.account === undefined ? given : new URLSearchParams([...Object.entries(own), ...given]);
   return search.size > 0 ? `${root}${path}?${search}` : root + path;
 }
 

@@ -19,6 +19,18 @@ const eta = new Templates({
 });
 
 /**
+ * The files of the templates by their paths in server/. A page of a board includes a hundred templates, and Eta needs
+ * 4 µs to find a file.
+ */
+const files = new Map<string, string>();
+const findFile = eta.resolvePath;
+eta.resolvePath = name => {
+  const file = files.get(name) ?? findFile.call(eta, name);
+  files.set(name, file);
+  return file;
+};
+
+/**
  * Compiles a template by its path in server/, without .eta. The server compiles all templates when it starts, so an
  * invalid template prevents the start.
  */
