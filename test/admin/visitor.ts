@@ -6,7 +6,7 @@ import type { TestServer } from '../helpers/server.ts';
 
 type Visited = Pick<TestServer, 'baseUrl'> & Partial<Pick<TestServer, 'config'>>;
 
-/** A response as a person sees it. */
+/** The response to one request of a simulated browser, which does not follow redirects. */
 export interface Seen {
   status: number;
   headers: Headers;

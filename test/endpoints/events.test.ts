@@ -252,7 +252,7 @@ describe('votes in the list of events', () => {
     );
   });
 
-  test('the server stops recording the votes of a board 32 days after the last request for `idea.voted` events', async () => {
+  test('a request for `idea.voted` events makes the server record these events of a board for 32 days, unless another request prolongs the time', async () => {
     const clock = testClock();
     const later = await startServerForTest({ on: server, clock });
     const follower = await createFollower();

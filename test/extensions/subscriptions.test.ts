@@ -222,7 +222,7 @@ describe('data of extensions that are no longer loaded', () => {
     expect(await left()).toEqual(['ext:gone:later']);
   });
 
-  test('a worker job renews the event subscriptions of loaded extensions, and another worker job deletes subscriptions that were not renewed for a day', async () => {
+  test('a worker job for each loaded extension renews its event subscriptions, and another worker job deletes subscriptions that were not renewed for a day', async () => {
     await server.sql(`update extension_subscriptions set renewed_at = now() - interval '23 hours'`);
     await server.sql(
       `insert into extension_subscriptions values ('idea.created', 'gone', now() - interval '25 hours')`,

@@ -315,8 +315,8 @@ const conditions: { [Key in ErrorKey]?: Condition } = {
 };
 
 /**
- * For each operation with a body, returns fields that replace some fields of the usual test body. The result is a
- * different, valid body.
+ * For each operation that takes an idempotency key and a body, returns fields that replace some fields of the usual test
+ * body. The result is a different, valid body.
  */
 const otherBodies: Record<string, (targets: Targets) => Record<string, unknown>> = {
   createIdea: () => ({ title: 'Another title' }),

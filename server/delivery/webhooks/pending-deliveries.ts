@@ -77,8 +77,8 @@ const selectDue = query('select_due_deliveries', (db, $: Arguments<LanesOfAccoun
 );
 
 /**
- * Uses a limit instead of `exists`. For `exists`, PostgreSQL may read the due deliveries of all lanes (delivery
- * queues).
+ * Tells for each given lane (delivery queue) whether it has a due delivery. Uses a limit instead of `exists`, because
+ * with `exists`, PostgreSQL may read the due deliveries of all lanes of the account, and not only of the given ones.
  */
 const selectAnyDue = query('select_any_due_delivery', (db, $: Arguments<LanesOfAccount>) =>
   db

@@ -10,7 +10,7 @@ export const maxEmbeddingOrigins = 20;
 
 /**
  * Matches an origin in the form that browsers send. A response header contains these origins, so the host must have no
- * spaces and no punctuation marks. HTTP is allowed only for the developer's own machine.
+ * spaces, and no punctuation marks except dots, hyphens and underscores. HTTP is allowed only for the developer's own machine.
  */
 const originForm = /^(?:https:\/\/[a-z0-9_-]+(?:\.[a-z0-9_-]+)*|http:\/\/localhost)(?::\d{1,5})?$/;
 

@@ -73,7 +73,7 @@ test("the columns `data` and `body` of an event about an erased user's idea show
   );
 });
 
-test('an event that the previous server version stored without data shows the placeholder for erased users in its body, and still has no data', async () => {
+test('an erasure writes the placeholder for erased users into the column `body` of an event that an older server stored without `data`, and leaves `data` empty', async () => {
   const userId = await createMember(server, world.accountId, 'moderator', 'Kim');
   const eventIds = [await recordMerge(userId, world.ownerId), await recordMerge(world.ownerId, userId)];
   await server.sql('update events set data = null where id = any ($1)', [eventIds]);
