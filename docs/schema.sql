@@ -1564,7 +1564,7 @@ CREATE FUNCTION similar_ideas(p_account_id bigint, p_board_id bigint, p_title te
  RETURNS TABLE(idea_id bigint, similarity double precision)
  LANGUAGE plpgsql
  STABLE
- SET plan_cache_mode TO 'force_custom_plan'
+ SET plan_cache_mode TO 'force_generic_plan'
 AS $function$
 declare
   v_language text;
@@ -1576,13 +1576,13 @@ begin
 
   return query
   with recursive common_terms as materialized (
-    -- The estimated number of ideas with each of the most common terms of the index.
+    -- The estimated number of ideas with each of the most common words of the board.
     select u.term, u.frequency * c.reltuples as idea_count
       from pg_stats s
       join pg_class c on c.oid = 'idea_terms'::regclass
      cross join unnest(s.most_common_elems::text::text[], s.most_common_elem_freqs) as u (term, frequency)
      where s.schemaname = current_schema() and s.tablename = 'idea_terms' and s.attname = 'terms'
-       and u.term is not null
+       and starts_with(u.term, v_board) and not starts_with(u.term, v_board || '-')
   ),
   title_parts as materialized (
     select w.beginning, min(w.word) as word, min(w.place) as place from similar_words(p_title, v_language) w group by 1
@@ -1594,18 +1594,24 @@ begin
      group by 1
   ),
   words as materialized (
-    select row_number() over (order by f.in_title desc, f.place) as place, f.word, f.in_title,
-      prefix_query(array[v_board || f.beginning]) as query,
-      coalesce((select sum(t.idea_count) from common_terms t where starts_with(t.term, v_board || f.beginning)), 0) > 3000 as is_common
+    select f.place, f.word, f.in_title, prefix_query(array[v_board || f.beginning]) as query, c.idea_count,
+      c.idea_count > 3000 as is_common
       from (
-        select t.*, true as in_title from title_parts t
-        union all
-        select b.*, false from body_parts b
+        select row_number() over (order by p.in_title desc, p.place) as place, p.word, p.beginning, p.in_title
+          from (
+            select t.*, true as in_title from title_parts t
+            union all
+            select b.*, false from body_parts b
+          ) p
+         order by 1
+         limit 16
       ) f
-     order by 1
-     limit 16
+     cross join lateral (
+       select coalesce(sum(t.idea_count), 0) as idea_count
+         from common_terms t where starts_with(t.term, v_board || f.beginning)
+     ) c
   ),
-  searches as materialized (
+  word_searches as materialized (
     select w.place, case when w.in_title then (
       select coalesce(string_agg(format('%L', v_board || k.key), ' | ') || ' | ', '') || w.query::text
         from unnest(typo_keys(array[w.word])) as k (key)
@@ -1614,15 +1620,17 @@ begin
     union all
     (
       select w.place, format('%L & %L', v_board || w.word, v_board || o.word)::tsquery
-        from words w join words o on o.place > w.place
-       where w.in_title and w.is_common and o.in_title and o.is_common
-       order by w.place, o.place
-       limit 6
+        from words w
+        join words o on o.place > w.place
+       cross join (select greatest(c.reltuples, 1) as total from pg_class c where c.oid = 'idea_terms'::regclass) i
+       where w.in_title and w.is_common and o.in_title and o.is_common and w.idea_count * o.idea_count / i.total <= 3000
+       order by w.idea_count * o.idea_count
+       limit 3
     )
   ),
   hits as materialized (
     select s.place, h.id
-      from searches s
+      from word_searches s
      cross join lateral (
        select t.idea_id as id from idea_terms t
         -- The cast prevents the use of the primary key. Without statistics, PostgreSQL would choose it and read the terms of
@@ -1630,6 +1638,17 @@ begin
         where t.account_id = p_account_id::numeric and t.terms @@ s.query
         limit 300
      ) h
+    union all
+    select 1, n.id
+      from (
+        select i.id, i.board_id, i.moderation_state, i.title_words
+          from ideas i
+         where i.account_id = p_account_id and not exists (select from word_searches)
+         order by i.id desc
+         limit 2000
+      ) n
+     where n.board_id = p_board_id and n.moderation_state = 'published'
+       and ts_match_vq(n.title_words, (select prefix_query(array_agg(t.beginning)) from title_parts t))
   ),
   candidates as materialized (
     select h.id
