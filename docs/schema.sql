@@ -1604,7 +1604,7 @@ begin
             select b.*, false from body_parts b
           ) p
          order by 1
-         limit 16
+         limit 12
       ) f
      cross join lateral (
        select coalesce(sum(t.idea_count), 0) as idea_count
@@ -1612,20 +1612,20 @@ begin
      ) c
   ),
   word_searches as materialized (
-    select w.place, case when w.in_title then (
+    select w.place, w.in_title, case when w.in_title then (
       select coalesce(string_agg(format('%L', v_board || k.key), ' | ') || ' | ', '') || w.query::text
         from unnest(typo_keys(array[w.word])) as k (key)
     )::tsquery else w.query end as query
     from words w where not w.is_common
     union all
     (
-      select w.place, format('%L & %L', v_board || w.word, v_board || o.word)::tsquery
+      select w.place, true, format('%L & %L', v_board || w.word, v_board || o.word)::tsquery
         from words w
         join words o on o.place > w.place
        cross join (select greatest(c.reltuples, 1) as total from pg_class c where c.oid = 'idea_terms'::regclass) i
        where w.in_title and w.is_common and o.in_title and o.is_common and w.idea_count * o.idea_count / i.total <= 3000
        order by w.idea_count * o.idea_count
-       limit 3
+       limit 2
     )
   ),
   hits as materialized (
@@ -1636,7 +1636,7 @@ begin
         -- The cast prevents the use of the primary key. Without statistics, PostgreSQL would choose it and read the terms of
         -- all ideas of the account.
         where t.account_id = p_account_id::numeric and t.terms @@ s.query
-        limit 300
+        limit case when s.in_title then 200 else 60 end
      ) h
     union all
     select 1, n.id

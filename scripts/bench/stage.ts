@@ -19,6 +19,12 @@ const fillSettings = {
   maintenance_work_mem: '512MB',
 };
 
+/**
+ * PostgreSQL's settings during a measurement. The manual of PostgreSQL recommends a quarter of the memory for
+ * shared_buffers. The default of 128 MB is too small for a million ideas.
+ */
+const measureSettings = { shared_buffers: '4GB' };
+
 export interface Database<Filled> {
   url: string;
   postgres: OwnPostgres;
@@ -78,7 +84,7 @@ export class Stage {
     const client = new pg.Client({ connectionString: postgres.url });
     await client.connect();
     const filled = await fill(client).finally(() => client.end());
-    await restart({});
+    await restart(measureSettings);
     // Writes all changed files to the disk now. Otherwise the operating system would write them during the measurement.
     await promisify(execFile)('sync');
     return { url: postgres.url, postgres, filled };
