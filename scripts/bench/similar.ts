@@ -37,8 +37,8 @@ export async function run(stage: Stage, { ideas, times }: { ideas: number; times
   for (const [name, search] of Object.entries(searches)) {
     const durationsMs: number[] = [];
     let slow = 0;
-    // The first 50 searches are a warm-up, so their durations are discarded.
-    for (let turn = -50; turn < times; turn++) {
+    // The first 300 searches are a warm-up, which also fills the memory of PostgreSQL. Their durations are discarded.
+    for (let turn = -300; turn < times; turn++) {
       const startedAt = performance.now();
       const response = await fetch(`${baseUrl}/api/v1/ideas/similar?${new URLSearchParams(search())}`, {
         headers: { authorization: `Bearer ${anyOf(tokens)}` },
