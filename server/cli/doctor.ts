@@ -9,6 +9,7 @@ import { CliError, openForCommand, withDatabase } from './administer.ts';
 import { verb } from './command.ts';
 import { diagnoseClock, diagnoseConnections } from './diagnosis/connections.ts';
 import { diagnoseData } from './diagnosis/data.ts';
+import { diagnoseDatabaseUrls } from './diagnosis/database-urls.ts';
 import { diagnoseDisks } from './diagnosis/disk.ts';
 import { diagnoseExtensions, diagnoseLeftExtensions, type KnownExtensions } from './diagnosis/extensions.ts';
 import { error, type Finding, ok } from './diagnosis/finding.ts';
@@ -79,7 +80,8 @@ function diagnoseDatabase(url: string, config: Config, { extensions }: KnownExte
     const migrations = await diagnoseMigrations(url, streamsOf(extensions), config.TOLERATED_MIGRATIONS);
     const ofPostgres = await diagnosePostgresExtensions(database, migrations.isMigrated);
     const ofServer = [await diagnoseClock(database.db), await diagnoseConnections(database.db, config)];
-    const found = [reached, ...postgres, ...ofServer, ...ofPostgres, ...migrations.findings];
+    const urls = await diagnoseDatabaseUrls(config);
+    const found = [reached, ...urls, ...postgres, ...ofServer, ...ofPostgres, ...migrations.findings];
     if (!migrations.isMigrated) return found;
     return [
       ...found,

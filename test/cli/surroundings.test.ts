@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { diagnoseClock } from '../../server/cli/diagnosis/connections.ts';
 import { diagnoseDisks } from '../../server/cli/diagnosis/disk.ts';
+import { createBareDatabase } from '../helpers/database.ts';
 import { startReceiverForTest } from '../helpers/receiver.ts';
 import { startServerForFile } from '../helpers/server.ts';
 import { startSmtpReceiver } from '../helpers/smtp-receiver.ts';
@@ -65,6 +66,22 @@ test('the command `doctor` reports a mail server that refuses connections as an 
     'warning: SMTP_URL is unset, so the server sends no mail',
   ]);
   expect(await diagnose({}, mail)).toEqual([]);
+});
+
+test('the command `doctor` reports a DATABASE_READ_URL of another database as an error, and warns if the replica does not answer', async () => {
+  const urls = /lead to|DATABASE_READ_URL/;
+  expect(await diagnose({}, urls)).toEqual([]);
+  expect(await diagnose({ DATABASE_READ_URL: server.url }, urls)).toEqual([
+    'ok: The URLs of the database lead to the same database',
+  ]);
+  const other = await createBareDatabase();
+  onTestFinished(() => other.drop());
+  expect(await diagnose({ DATABASE_READ_URL: other.url }, urls)).toEqual([
+    'error: DATABASE_URL and DATABASE_READ_URL lead to different databases',
+  ]);
+  expect(await diagnose({ DATABASE_READ_URL: 'postgresql://127.0.0.1:1/ideas' }, urls)).toEqual([
+    expect.stringMatching('^warning: The replica at DATABASE_READ_URL does not answer: connect ECONNREFUSED'),
+  ]);
 });
 
 test('the command `doctor` warns if one process can open more connections than PostgreSQL allows', async () => {

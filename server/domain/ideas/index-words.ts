@@ -28,15 +28,22 @@ const rare = 0.0005;
 /** Does not look up words that are more than this many times as frequent as the rarest word, because that is slower. */
 const maxRatio = 20;
 
+/** The words of a search to look up in the index, and the estimated share of ideas that have the rarest of them. */
+interface IndexWords {
+  words: string[];
+  frequency: number;
+}
+
 /**
  * Returns the words of a search that PostgreSQL should look up in the index of words: the rarest word, and other words
- * that are not much more frequent. Returns null for a search with only one word.
+ * that are not much more frequent. Returns undefined for a search with only one word.
  */
-export async function selectIndexWords(op: ReadOperation, q: string): Promise<string[] | null> {
-  if (!q.includes(' ')) return null;
+export async function selectIndexWords(op: ReadOperation, q: string): Promise<IndexWords | undefined> {
+  if (!q.includes(' ')) return undefined;
   const words = await op.query(selectFrequencies, { q });
   const [rarest] = words;
-  if (!rarest || words.length === 1) return null;
+  if (!rarest || words.length === 1) return undefined;
   const limit = maxRatio * Math.max(rarest.frequency, rare);
-  return words.filter(({ frequency }) => frequency <= limit).map(({ word }) => word);
+  const chosen = words.filter(({ frequency }) => frequency <= limit).map(({ word }) => word);
+  return { words: chosen, frequency: rarest.frequency };
 }

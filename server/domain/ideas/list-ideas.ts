@@ -68,6 +68,6 @@ async function readList(op: ReadOperation, form: Omit<ListForm, 'rowsOfStatus' |
   const index = values.tagId === 0 ? null : 'tag';
   const isFirstPage = values.offset === 0 && index === null;
   const rowsOfStatus = isFirstPage ? (enoughRows.find(rows => rows >= values.limit) ?? null) : null;
-  const indexWords = await selectIndexWords(op, values.q);
+  const indexWords = (await selectIndexWords(op, values.q))?.words ?? null;
   return op.query(listQueryOf({ ...form, rowsOfStatus, index }), { ...values, indexWords });
 }

@@ -42,8 +42,11 @@ export async function readFarPage(
 export async function searchIdeas(op: ReadOperation, form: Form, given: ListArguments): Promise<RankedIdea[]> {
   const sample = sampleQueries.get(keyOfSample(form));
   if (!sample) throw new Error(`No query is named ${keyOfSample(form)}`);
-  const samples = await op.query(sample, { ...given, isPending: false, isPublic: form.isPublic });
-  const values = { ...given, statusIds: samples.map(({ id }) => id) };
+  const [samples, indexed] = await Promise.all([
+    op.query(sample, { ...given, isPending: false, isPublic: form.isPublic }),
+    selectIndexWords(op, given.q),
+  ]);
+  const values = { ...given, statusIds: samples.map(({ id }) => id), indexWords: indexed?.words ?? null };
   const walkTo = (reach: number) => walk(op, matchQueries, { ...form, reach }, values);
   const [read, found] = [sum(samples.map(one => one.read)), sum(samples.map(one => one.found))];
   if (samples.every(one => one.read < sampleOfStatus) && read <= smallBoard) {
@@ -51,15 +54,24 @@ export async function searchIdeas(op: ReadOperation, form: Form, given: ListArgu
     const rows = await walkTo(reaches.near);
     if (rows) return rows;
   }
-  const share = found / read;
-  const distance = margin * ((values.offset + values.limit) / share);
-  const isNearer = distance * walkedPerFound < share * (samples[0]?.all_ideas ?? 0);
-  const reach = isNearer ? Object.values(reaches).find(one => one >= distance) : undefined;
-  const rows = reach === undefined ? undefined : await walkTo(reach);
-  if (rows?.length === values.limit) return rows;
-  const indexWords = await selectIndexWords(op, values.q);
+  const distance = (margin * (values.offset + values.limit) * read) / Math.max(found, 1);
+  // The index finds the ideas with the rarest word before PostgreSQL compares them with the other words.
+  const foundByIndex = Math.max(found / read, indexed?.frequency ?? 0) * (samples[0]?.all_ideas ?? 0);
+  for (const reach of distance * walkedPerFound < foundByIndex ? reachesFrom(distance) : []) {
+    const rows = await walkTo(reach);
+    if (rows?.length === values.limit) return rows;
+  }
   const index = values.tagId === 0 ? 'words' : 'tag';
-  return op.query(listQueryOf({ ...form, rowsOfStatus: null, index }), { ...values, indexWords });
+  return op.query(listQueryOf({ ...form, rowsOfStatus: null, index }), values);
+}
+
+/**
+ * Returns the reaches of the walks to try: the first reach that is long enough. If this walk does not fill the page, the
+ * reach `deep` is still faster than the index.
+ */
+function reachesFrom(distance: number): number[] {
+  const [first, ...others] = Object.values(reaches).filter(reach => reach >= distance);
+  return first === undefined ? [] : [first, ...others.filter(reach => reach === reaches.deep)];
 }
 
 const sum = (numbers: number[]) => numbers.reduce((total, one) => total + one, 0);

@@ -16,8 +16,8 @@ import {
 } from './list-queries.ts';
 
 /**
- * These queries read a list in its order, and skip ideas without reading their rows. Each shown status has an index in
- * the order of the list. PostgreSQL merges the indexes, so it stops at the end of the page.
+ * These queries read a list in its order. Without filters, they skip ideas without reading their rows. Each shown
+ * status has an index in the order of the list. PostgreSQL merges the indexes, so it stops at the end of the page.
  *
  * The merge has one branch for each status. A constant number of branches keeps the SQL text constant. Branches without
  * a status find no ideas.
