@@ -1,7 +1,6 @@
-import type { Change } from './change.ts';
-import { countLevels, type Difference } from './compare-documents.ts';
-import { DocumentError, parseText } from './document.ts';
-import { isObject, memberOf } from './json.ts';
+import { type Change, countLevels, type Difference } from './change.ts';
+import { DocumentError, parseText, requiredText } from './document.ts';
+import { isObject } from './json.ts';
 
 /** An entry of the accept file. The entry accepts an intended change. */
 interface Acceptance {
@@ -11,28 +10,20 @@ interface Acceptance {
   reason: string;
 }
 
-const members = ['rule', 'at', 'reason'] as const;
-
 /** Reads the list of accepted changes from JSON or YAML. */
 export function parseAcceptances(name: string, text: string): Acceptance[] {
   const list = parseText(name, text);
   if (!Array.isArray(list)) throw new DocumentError(`${name} is not a list of accepted changes`);
   return list.map((entry, n) => {
-    const unknown = Object.keys(isObject(entry) ? entry : {}).find(key => !members.some(member => member === key));
-    if (unknown !== undefined) throw new DocumentError(`${name}: entry ${n + 1} has the unknown member "${unknown}"`);
-    const [rule, at, reason] = members.map(key => {
-      const value = memberOf(entry, key);
-      if (typeof value !== 'string' || value === '') throw new DocumentError(`${name}: entry ${n + 1} lacks "${key}"`);
-      return value;
-    }) as [string, string, string];
-    return { rule, at, reason };
+    const place = `${name}: entry ${n + 1}`;
+    const unknown = Object.keys(isObject(entry) ? entry : {}).find(key => !['rule', 'at', 'reason'].includes(key));
+    if (unknown !== undefined) throw new DocumentError(`${place} has the unknown member "${unknown}"`);
+    const textAt = (key: string) => requiredText(place, entry, key);
+    return { rule: textAt('rule'), at: textAt('at'), reason: textAt('reason') };
   });
 }
 
-/**
- * Marks the accepted changes, and counts the remaining changes of each level. Also returns the entries of the accept
- * file that match no change.
- */
+/** Marks the accepted changes, and counts the others. Also returns the entries of the accept file without a change. */
 export function acceptChanges(
   difference: Difference,
   acceptances: readonly Acceptance[],

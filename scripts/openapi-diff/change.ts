@@ -1,5 +1,19 @@
-import { byFirst } from './json.ts';
+import { remember, sortedBy } from './json.ts';
 import { type Level, levels, type RuleId, rules } from './rules.ts';
+
+/** The differences between two documents from a client's point of view. */
+export interface Difference {
+  base: string;
+  head: string;
+  counts: Record<Level, number>;
+  /** The number of changes that the accept file accepts. `counts` does not include these changes. */
+  accepted: number;
+  /** The number of breaking and risky changes that affect no client. `counts` does not include these changes. */
+  unused: number;
+  /** The number of changed descriptions, summaries, titles, examples and tags. Clients do not depend on these texts. */
+  descriptions: number;
+  changes: Change[];
+}
 
 /** One difference between the documents, with all places that it affects. */
 export interface Change {
@@ -11,10 +25,7 @@ export interface Change {
   places: Place[];
   /** The reason why the accept file accepts the change. Undefined if the accept file does not accept the change. */
   accepted?: string;
-  /**
-   * The clients that the change affects. Undefined if there is no usage document, or if the usage document does not
-   * contain enough data.
-   */
+  /** The clients that the change affects. Undefined without a usage document, or if its data are not sufficient. */
   affected?: Affected;
   /**
    * The JSON pointers into the base document and the head document. If a document lacks the changed part, its pointer
@@ -34,10 +45,7 @@ interface Affected {
 }
 
 export interface Place {
-  /**
-   * The operation, such as `GET /api/v1/ideas` or `webhook idea.created`. The text is empty if the whole document is
-   * affected.
-   */
+  /** The operation, such as `GET /api/v1/ideas` or `webhook idea.created`. Empty if the whole document is affected. */
   operation: string;
   /**
    * The part of the operation, such as `request body`, `response 200` or `query parameter sort`. The text is empty if
@@ -64,25 +72,41 @@ export function isUnused({ affected, level }: Change): boolean {
   return level !== 'additive' && affected?.clients.length === 0;
 }
 
+/** Counts the changes of each level. Counts the accepted and the unused changes separately. */
+export function countLevels(changes: readonly Change[]): Pick<Difference, 'counts' | 'accepted' | 'unused'> {
+  const counts = { breaking: 0, risky: 0, additive: 0 };
+  let [accepted, unused] = [0, 0];
+  for (const change of changes) {
+    if (change.accepted !== undefined) accepted += 1;
+    else if (isUnused(change)) unused += 1;
+    else counts[change.level] += 1;
+  }
+  return { counts, accepted, unused };
+}
+
 /**
- * Groups findings with the same rule and message into one change with all their places. Findings in different components
- * stay separate changes. The most severe changes come first.
+ * Makes one change of all findings with the same rule and message, unless they are in different components. The most
+ * severe changes come first.
  */
 export function foldFindings(findings: readonly Finding[]): Change[] {
   const groups = new Map<string, Finding[]>();
   for (const finding of findings) {
-    const isShared = finding.base.startsWith('#/components/') && finding.head.startsWith('#/components/');
-    const key = [finding.rule, finding.message, ...(isShared ? [finding.base, finding.head] : [])].join('\n');
-    const group = groups.get(key);
-    if (group) group.push(finding);
-    else groups.set(key, [finding]);
+    const { rule, message, base, head } = finding;
+    const isShared = base.startsWith('#/components/') && head.startsWith('#/components/');
+    const key = [rule, message, ...(isShared ? [base, head] : [])].join('\n');
+    remember(groups, key, () => []).push(finding);
   }
-  return [...groups.values()].map(changeOf).sort(byGravity);
+  return sortedBy([...groups.values()].map(changeOf), ({ level, base, head, rule, message }) =>
+    [levels.indexOf(level), base, head, rule, message].join('\0'),
+  );
 }
 
 function changeOf(findings: Finding[]): Change {
+  // Sorts the places by their paths, and places with the same path by their methods.
+  const keyOf = ({ operation, where, field, base, head }: Place) =>
+    [operation.replace(/^\S+ /, ''), operation, where, field, base, head].join('\0');
   const byPlace = new Map(findings.map(finding => [keyOf(finding), finding]));
-  const sorted = [...byPlace].sort(byFirst).map(([, finding]) => finding);
+  const sorted = sortedBy(byPlace.values(), keyOf);
   const [{ rule, message, base, head }] = sorted as [Finding, ...Finding[]];
   const places = sorted
     .filter(({ operation }) => operation !== '')
@@ -92,29 +116,13 @@ function changeOf(findings: Finding[]): Change {
   return { level, rule, message: message.replace(/\s+/g, ' '), action, places, base, head };
 }
 
-/**
- * Returns the sort key of a place. The key sorts places by their paths, and places with the same path by their methods.
- */
-function keyOf({ operation, where, field, base, head }: Place): string {
-  return [operation.replace(/^\S+ /, ''), operation, where, field, base, head].join('\0');
-}
-
-function byGravity(a: Change, b: Change): number {
-  const textsOf = ({ base, head, rule, message }: Change): [string] => [[base, head, rule, message].join('\0')];
-  return levels.indexOf(a.level) - levels.indexOf(b.level) || byFirst(textsOf(a), textsOf(b));
-}
-
-/**
- * The rules and messages for changes of a part, by the kind of the change. In a message, `{}` stands for the name of
- * the part.
- */
+/** The rules and messages by the kind of the change of a part. In a message, `{}` stands for the part's name. */
 export type Turns = Partial<Record<'removed' | 'optional' | 'required' | 'added' | 'addedRequired', Turn>>;
 type Turn = readonly [rule: RuleId, message: string];
 
 /**
- * Returns the rule and the message for a part that became required or optional, was added or was removed. `was` says
- * whether the part is required in the base document, and `is` says this for the head document. An undefined value means
- * that the document lacks the part.
+ * Returns the rule and the message for a part that became required or optional, was added or was removed. `was` and
+ * `is` say whether the part is required in each document, and are undefined if the document lacks the part.
  */
 export function turnBetween(
   { removed, required, optional, added, addedRequired = added }: Turns,

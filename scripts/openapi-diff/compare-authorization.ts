@@ -1,8 +1,7 @@
 import type { Turns } from './change.ts';
-import { both, comparePresence, type Part, partAt, partsAt, tell } from './comparison.ts';
 import { childOf, childrenOf, exists, follow, itemsOf, type Located, rootOf, textOf } from './document.ts';
-import { canonicalText, isSame, type Json } from './json.ts';
-import { quote } from './sentence.ts';
+import { canonicalText, isSame, type Json, quote } from './json.ts';
+import { both, comparePresence, type Part, partAt, partsAt, tell } from './part.ts';
 
 /** Compares the security requirements, the required grants and the rate limits of an operation. */
 export function compareAuthorization(operation: Part): void {
@@ -21,22 +20,17 @@ export function compareAuthorization(operation: Part): void {
     const [had, has] = both(operation, one =>
       itemsOf(childOf(one, 'parameters')).some(parameter => textOf(parameter, 'name') === name),
     );
-    // Ignores the grant of a new parameter. No client sends this parameter yet, so every existing request still
-    // succeeds without the grant.
+    // Ignores the grant of a new parameter, because no client sends this parameter yet.
     if (!has || had) compareGrants(grant, `The query parameter ${key}`);
   }
   compareRates(operation);
 }
 
-/** Returns the value of an extension field, such as `x-grant`, as text for a sentence. */
 function named(value: Json | undefined): string {
   return value === undefined ? 'none' : quote(String(value));
 }
 
-/**
- * The token grants that `x-grant` may require, the lowest first. An unknown grant counts as the highest grant, because
- * no token has an unknown grant.
- */
+/** The grants that `x-grant` may require, the lowest first. No token has an unknown grant, so it counts as highest. */
 const grants: readonly (Json | undefined)[] = [undefined, 'read', 'write', 'moderate'];
 
 function compareGrants(grant: Part, subject: string): void {
@@ -56,8 +50,8 @@ function compareRates(operation: Part): void {
   const rate = partAt(operation, 'x-rate-limit');
   const [was, is] = both(rate, rateOf);
   if (was.text === is.text) return;
-  // If the number of requests per second stays the same but the window changes, the limit counts as lowered. For
-  // example, a longer window allows a larger burst, but clients must then wait longer for the next burst.
+  // Another window with the same number of requests per second counts as a lower limit. For example, a longer window
+  // allows a larger burst, but clients must then wait longer for the next burst.
   const rule = is.perSecond <= was.perSecond ? 'rate-limit-lowered' : 'rate-limit-raised';
   tell(rate, rule, `${is.text} are allowed instead of ${was.text}.`);
 }
@@ -70,10 +64,7 @@ function rateOf(node: Located): { perSecond: number; text: string } {
   return { perSecond: limit / seconds, text: `${limit} requests in ${seconds} seconds` };
 }
 
-/**
- * Compares security requirements. A security requirement is a list of alternatives, and a client must satisfy one of
- * them. An alternative is a list of schemes with scopes, and a client must satisfy all schemes of the alternative.
- */
+/** Compares lists of alternatives. A client must satisfy one alternative, which is a list of schemes with scopes. */
 function compareSecurity(operation: Part): void {
   const [had, has] = both(operation, securityOf);
   const isMet = (one: Requirement[], by: Security) => by.alternatives.some(other => isEnough(one, other));
@@ -91,8 +82,8 @@ function compareSecurity(operation: Part): void {
   }
 }
 
-/** A security scheme with a key that does not depend on the scheme's name in the document. */
 interface Requirement {
+  /** A key of the security scheme that does not depend on the scheme's name in the document. */
   scheme: string;
   name: string;
   node: Located;
@@ -122,17 +113,15 @@ function securityOf(operation: Located): Security {
 
 function identityOf(node: Located, name: string): string {
   const type = textOf(node, 'type');
-  // The key of an OAuth scheme contains only its type and its name, because other code compares the OAuth flows.
+  // The key of an OAuth scheme contains only its type and its name, because compareFlows() compares the OAuth flows.
   if (type === undefined || type === 'oauth2') return `${type} ${name}`;
-  const [scheme, place, url, parameter] = ['scheme', 'in', 'openIdConnectUrl', 'name'].map(
-    key => textOf(node, key) ?? '',
-  );
+  const textAt = (key: string) => textOf(node, key) ?? '';
   // Upper and lower case make no difference in the names of HTTP schemes and headers.
-  const key = place === 'header' ? parameter?.toLowerCase() : parameter;
-  return canonicalText([type, scheme?.toLowerCase() ?? '', place ?? '', url ?? '', key ?? '']);
+  const key = textAt('in') === 'header' ? textAt('name').toLowerCase() : textAt('name');
+  return canonicalText([type, textAt('scheme').toLowerCase(), textAt('in'), textAt('openIdConnectUrl'), key]);
 }
 
-/** Whether a client that has credentials for the schemes in `sent` also satisfies the schemes in `needed`. */
+/** Whether credentials for the schemes in `sent` also satisfy the schemes in `needed`. */
 function isEnough(sent: readonly Requirement[], needed: readonly Requirement[]): boolean {
   return needed.every(({ scheme, scopes }) =>
     sent.some(one => one.scheme === scheme && scopes.every(scope => one.scopes.includes(scope))),

@@ -1,78 +1,118 @@
-import { type Change, type Finding, foldFindings, isUnused } from './change.ts';
-import { compareOperations } from './compare-operations.ts';
-import { alignPrefixes } from './compare-servers.ts';
-import { type Part, partAt, partsAt, tell } from './comparison.ts';
-import { exists, type Located, type OpenApiDocument, rootOf } from './document.ts';
-import { isObject, isSame, type Json, memberOf } from './json.ts';
-import type { Level } from './rules.ts';
+import { countLevels, type Difference, type Finding, foldFindings } from './change.ts';
+import { compareAuthorization } from './compare-authorization.ts';
+import { compareParameters } from './compare-parameters.ts';
+import { compareRequestBodies, compareResponses } from './compare-responses.ts';
+import { alignPrefixes, compareServers, withoutNames } from './compare-servers.ts';
+import {
+  childOf,
+  childrenOf,
+  exists,
+  isTrue,
+  type Located,
+  nothingIn,
+  type OpenApiDocument,
+  pathItemAt,
+  rootOf,
+  textOf,
+} from './document.ts';
+import { isObject, isSame, type Json, matchKeys, memberOf, quote } from './json.ts';
+import { both, compareDeprecation, followed, matchParts, type Part, partAt, partsAt, tell } from './part.ts';
 import { beginComparison } from './schema/compare-schemas.ts';
-import { readShape } from './schema/read-shape.ts';
-import type { SchemaReader } from './schema/shape.ts';
-import { identityOf } from './schema/write-schema.ts';
-import { quote } from './sentence.ts';
-
-/** The differences between two documents from a client's point of view. */
-export interface Difference {
-  base: string;
-  head: string;
-  counts: Record<Level, number>;
-  /** The number of changes that the accept file accepts. `counts` does not include these changes. */
-  accepted: number;
-  /**
-   * The number of breaking and risky changes that affect no client in the usage document. `counts` does not include
-   * these changes.
-   */
-  unused: number;
-  /** The number of changed descriptions, summaries, titles, examples and tags. Clients do not depend on these texts. */
-  descriptions: number;
-  changes: Change[];
-}
+import { identityAt } from './schema/write-schema.ts';
 
 export function compareDocuments(oldDocument: OpenApiDocument, newDocument: OpenApiDocument): Difference {
-  const [base, head] = alignPrefixes(oldDocument, newDocument).map(rootOf) as [Located, Located];
+  const [base, head] = alignPrefixes(rootOf(oldDocument), rootOf(newDocument));
   const findings: Finding[] = [];
   const report = (finding: Finding) => findings.push(finding);
   const schemas = {
     request: beginComparison(base, head, 'request'),
     response: beginComparison(base, head, 'response'),
   };
-  const comparison = { report, schemas };
-  const root = { comparison, base, head, operation: '', where: '', isReceived: false, isError: false };
-  compareOperations(root);
+
+  const root = { schemas, report, base, head, operation: '', where: '', isReceived: false, isError: false };
+  comparePathItems(partAt(root, 'paths'), '');
+  comparePathItems({ ...partAt(root, 'webhooks'), isReceived: true }, 'webhook ');
   compareSchemaNames(root);
   const changes = foldFindings(findings);
   const descriptions = countDescriptions(base.value, head.value);
   return { base: oldDocument.name, head: newDocument.name, ...countLevels(changes), descriptions, changes };
 }
 
+/** Compares the operations in path items. In messages, the names of webhooks and callbacks begin with `prefix`. */
+function comparePathItems(around: Part, prefix: string): void {
+  const { isReceived } = around;
+  for (const [, was, is] of matchKeys(...both(around, node => pathItemsIn(node, isReceived)))) {
+    const [base, head] = [was?.item ?? nothingIn(around.base), is?.item ?? nothingIn(around.head)];
+    const items = { ...around, base, head };
+    for (const [method, listed] of matchParts(items, both(items, operationsOf))) {
+      const path = (exists(listed.base) ? was?.path : is?.path) ?? '';
+      const name = isReceived ? `${prefix}${path}` : `${method.toUpperCase()} ${path}`;
+      const operation = { ...listed, operation: name };
+      const turn = exists(listed.base) ? 'removed' : 'added';
+      if (exists(listed.base) && exists(listed.head)) {
+        compareOperation(operation, items, [was?.path ?? '', is?.path ?? '']);
+      } else if (isReceived) {
+        tell(operation, `webhook-${turn}`, `The ${name} is ${turn === 'added' ? 'new' : 'no longer sent'}.`);
+      } else if (was && is) {
+        const gone = `gone${isTrue(listed.base, 'deprecated') ? ', after it was deprecated' : ''}`;
+        tell(operation, `operation-${turn}`, `${name} is ${turn === 'added' ? 'new' : gone}.`);
+      } else {
+        const message = `The path ${quote(path)} is ${turn === 'added' ? 'new' : 'gone'}.`;
+        tell({ ...items, operation: name }, `path-${turn}`, message);
+      }
+    }
+  }
+}
+
 /**
- * Compares the names of schemas. Requests and responses do not contain these names, but generated clients use them as
- * type names.
+ * Lists path items by path. The keys omit the names of path parameters, because the server ignores these names. Names
+ * of webhooks and callbacks have no parameters.
  */
+function pathItemsIn(around: Located, isReceived: boolean): [string, { path: string; item: Located }][] {
+  const listed = childrenOf(around).filter(([path]) => isReceived || path.startsWith('/'));
+  return listed.map(([name, node]) => {
+    const path = isReceived ? name : `${around.document.pathPrefix}${name}`;
+    return [isReceived ? name : withoutNames(path), { path, item: pathItemAt(node) }];
+  });
+}
+
+const methods = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace', 'query'];
+
+function operationsOf(item: Located): [string, Located][] {
+  const listed = childrenOf(item).filter(([method]) => methods.includes(method));
+  return [...listed, ...childrenOf(childOf(item, 'additionalOperations'))];
+}
+
+function compareOperation(operation: Part, items: Part, paths: readonly [string, string]): void {
+  const [id, newId] = both(operation, node => textOf(node, 'operationId'));
+  if (id !== undefined && id !== newId) {
+    const what = newId === undefined ? 'no longer has an id' : `is now called ${quote(newId)}`;
+    tell(operation, 'operation-id-changed', `The operation ${quote(id)} ${what}.`);
+  }
+  if (!operation.isReceived) compareServers(operation, items);
+  compareAuthorization(operation);
+  compareDeprecation(operation, operation.operation);
+  compareParameters(operation, items, paths);
+  compareRequestBodies(operation);
+  compareResponses(operation);
+  // A callback is a request that the server sends to a URL from the client's request.
+  for (const [name, callback] of partsAt(operation, 'callbacks')) {
+    comparePathItems({ ...followed(callback), isReceived: true }, `${operation.operation} callback ${name} `);
+  }
+}
+
+/** Compares the names of schemas. Generated clients use these names as type names, but requests do not contain them. */
 function compareSchemaNames(root: Part): void {
-  const { base, head } = root.comparison.schemas.response;
-  const identityAt = (reader: SchemaReader, schema: Located) => identityOf(reader, readShape(reader, [schema]));
+  const { base, head } = root.schemas.response;
   const all = partsAt(partAt(root, 'components'), 'schemas');
   const added = all.filter(([, one]) => !exists(one.base));
   for (const [name, schema] of all) {
     if (exists(schema.head) || !exists(schema.base)) continue;
-    const identity = identityAt(base, schema.base);
-    const renamed = added.find(([, other]) => identityAt(head, other.head) === identity);
+    const identity = identityAt(base, [schema.base]);
+    const renamed = added.find(([, other]) => identityAt(head, [other.head]) === identity);
     const message = `The schema ${quote(name)} is ${renamed ? `now called ${quote(renamed[0])}` : 'gone'}.`;
     tell({ ...schema, head: (renamed?.[1] ?? schema).head }, 'schema-name-removed', message);
   }
-}
-
-/** Counts the changes of each level. Counts the accepted and the unused changes separately. */
-export function countLevels(changes: readonly Change[]): Pick<Difference, 'counts' | 'accepted' | 'unused'> {
-  const counts = { breaking: 0, risky: 0, additive: 0 };
-  let [accepted, unused] = [0, 0];
-  for (const change of changes) {
-    if (change.accepted !== undefined) accepted += 1;
-    else if (isUnused(change)) unused += 1;
-    else counts[change.level] += 1;
-  }
-  return { counts, accepted, unused };
 }
 
 const descriptive = new Set(['description', 'summary', 'title', 'example', 'examples', 'tags', 'externalDocs']);

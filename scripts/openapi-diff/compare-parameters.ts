@@ -1,15 +1,7 @@
 import type { Turns } from './change.ts';
 import { namesIn } from './compare-servers.ts';
-import {
-  both,
-  compareDeprecation,
-  comparePresence,
-  compareSchemaOf,
-  matchParts,
-  type Part,
-  tell,
-} from './comparison.ts';
 import { childOf, childrenOf, exists, follow, isTrue, itemsOf, type Located, textOf } from './document.ts';
+import { both, compareDeprecation, comparePresence, compareSchemaOf, matchParts, type Part, tell } from './part.ts';
 import type { Direction } from './schema/shape.ts';
 
 const turnsOfRequests: Turns = {
@@ -34,7 +26,6 @@ const turnsOfHeaders: Turns = {
   added: ['response-header-added', '{} is new.'],
 };
 
-/** Compares the parameters of an operation, including the parameters that the path item of the operation defines. */
 export function compareParameters(operation: Part, items: Part, paths: readonly [string, string]): void {
   const { isReceived } = operation;
   const had = parametersOf(items.base, operation.base, paths[0]);
@@ -50,9 +41,7 @@ export function compareParameters(operation: Part, items: Part, paths: readonly 
   }
 }
 
-/**
- * Compares the headers of a response. Omits Content-Type, because the media types of the response already describe it.
- */
+/** Compares the headers of a response, except Content-Type. The media types of the response already describe it. */
 export function compareHeaders(response: Part): void {
   const [had, has] = both(response, node => childrenOf(childOf(node, 'headers')));
   const names = new Map([...has, ...had].map(([name]) => [name.toLowerCase(), name]));
@@ -66,8 +55,8 @@ export function compareHeaders(response: Part): void {
 }
 
 /**
- * Lists the parameters of an operation. The key of a path parameter contains its position in the path. The key of any
- * other parameter contains its name.
+ * Lists the parameters of an operation and of its path item. The key of a path parameter contains its position in the
+ * path. The key of any other parameter contains its name.
  */
 function parametersOf(item: Located, operation: Located, path: string): [string, Located][] {
   const parts = namesIn(path);
@@ -98,15 +87,11 @@ function compareParameter(listed: Part, turns: Turns, subject: string, kind: str
   compareSchemaOf({ ...part, base: before.schema, head: after.schema }, subject, direction, isAlwaysSent);
 }
 
-interface Writing {
-  text: string;
-  /** The permissions of a parameter, such as `allowEmptyValue`. The removal of a permission breaks clients. */
-  liberties: string[];
-  schema: Located;
-}
-
-/** Returns the serialization of a parameter, with the default values of OpenAPI. */
-function writingOf(node: Located, kind: string): Writing {
+/**
+ * Returns the serialization of a parameter, with the default values of OpenAPI. The liberties are permissions of the
+ * client, so their removal breaks clients.
+ */
+function writingOf(node: Located, kind: string): { text: string; liberties: string[]; schema: Located } {
   const [content] = childrenOf(childOf(node, 'content'));
   if (content) return { text: content[0], liberties: [], schema: childOf(content[1], 'schema') };
   const style = textOf(node, 'style') ?? (kind === 'query' || kind === 'cookie' ? 'form' : 'simple');

@@ -1,20 +1,9 @@
 import type { Finding, Turns } from './change.ts';
 import { compareHeaders } from './compare-parameters.ts';
-import {
-  both,
-  comparePresence,
-  compareSchemaOf,
-  isInBoth,
-  matchParts,
-  type Part,
-  partAt,
-  partsAt,
-  tell,
-} from './comparison.ts';
 import { childOf, childrenOf, exists, follow, type Located, nothingIn } from './document.ts';
-import { isSame } from './json.ts';
+import { isSame, quote } from './json.ts';
+import { both, comparePresence, compareSchemaOf, matchParts, type Part, partAt, partsAt, tell } from './part.ts';
 import type { Direction } from './schema/shape.ts';
-import { quote } from './sentence.ts';
 
 const turnsOfRequestBodies: Turns = {
   removed: ['request-body-removed', 'The body is no longer accepted.'],
@@ -48,10 +37,7 @@ const turnsOfAnswers: Turns = {
   added: ['webhook-answer-added', 'The answer {} is now accepted.'],
 };
 
-/**
- * Compares the responses of an operation by status. For a webhook, compares the answers that the webhook's sender
- * accepts.
- */
+/** Compares the responses of an operation by status, or the answers that the sender of a webhook accepts. */
 export function compareResponses(operation: Part): void {
   const { isReceived } = operation;
   const around = partAt(operation, 'responses');
@@ -66,7 +52,7 @@ export function compareResponses(operation: Part): void {
     if (had.has(status)) compareSplit(own, parts);
     // Skips a status that only the head document lists if a response in the base document, such as 4XX, includes this
     // status. compareSplit() compares such a status.
-    if (isInBoth(there)) {
+    if (exists(base) && exists(head)) {
       if (had.has(status) || isReceived) compareResponse(there);
     } else if (exists(head) || parts.length === 0) {
       comparePresence(there, isReceived ? turnsOfAnswers : turnsOfStatuses, status);
@@ -80,17 +66,16 @@ export function compareResponses(operation: Part): void {
  * response is gone and none of the new responses has the key.
  */
 function compareSplit(cover: Part, parts: readonly [string, Located][]): void {
-  const { comparison } = cover;
   const found = parts.map(([status, head]) => {
     const findings: Finding[] = [];
     const report = (finding: Finding) => findings.push(finding);
-    compareResponse(partOf({ ...cover, head, comparison: { ...comparison, report } }, status));
+    compareResponse(partOf({ ...cover, head, report }, status));
     return findings;
   });
   const isLost = ({ rule, message }: Finding) =>
     !exists(cover.head) && found.every(findings => findings.some(one => one.rule === rule && one.message === message));
   for (const finding of found.flat()) {
-    if (finding.rule !== 'error-key-removed' || isLost(finding)) comparison.report(finding);
+    if (finding.rule !== 'error-key-removed' || isLost(finding)) cover.report(finding);
   }
 }
 
@@ -104,10 +89,7 @@ function responsesOf(responses: Located): Map<string, Located> {
   return new Map(listed.map(([status, one]) => [status.toUpperCase().replace('DEFAULT', 'default'), follow(one)]));
 }
 
-/**
- * Returns the key of the response for a status that has no own response: the range of the status, such as 4XX, or
- * `default`.
- */
+/** Returns the response for a status without its own response: the range of the status, such as 4XX, or `default`. */
 function coverOf(responses: ReadonlyMap<string, Located>, status: string): string | undefined {
   const range = `${status[0]}XX`;
   if (/^\d{3}$/.test(status) && responses.has(range)) return range;
@@ -158,15 +140,15 @@ function compareMedia(media: Part, direction: Direction): void {
   }
 }
 
-/** Returns the contents of a body by normalized media type: in lower case, without spaces and without charset=utf-8. */
+/** Lists contents by normalized media type: in lower case, without spaces and without charset=utf-8. */
 function contentsOf(body: Located): Map<string, Located> {
   const nameOf = (type: string) => type.toLowerCase().replace(/\s+|;\s*charset\s*=\s*"?utf-8"?/g, '');
   return new Map(childrenOf(childOf(body, 'content')).map(([type, media]) => [nameOf(type), media]));
 }
 
 /**
- * Whether a changed media type is safe. For a request, the head document must accept the old type. For a response,
- * clients of the base document must expect the new type. A range such as `image/*` includes many types.
+ * Whether a changed media type is safe: the head document accepts the old type of a request, or the base document
+ * announces the new type of a response. A range such as `image/*` includes many types.
  */
 function isWithin(direction: Direction, base: string, head: string): boolean {
   const [type, range] = direction === 'request' ? [base, head] : [head, base];

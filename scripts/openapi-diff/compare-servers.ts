@@ -1,21 +1,9 @@
-import { both, matchParts, type Part, tell } from './comparison.ts';
-import {
-  childOf,
-  childrenOf,
-  exists,
-  itemsOf,
-  type Located,
-  type OpenApiDocument,
-  rootOf,
-  textOf,
-} from './document.ts';
+import { childOf, childrenOf, exists, itemsOf, type Located, rootOf, textOf } from './document.ts';
+import { quote } from './json.ts';
+import { both, matchParts, type Part, tell } from './part.ts';
 import type { RuleId } from './rules.ts';
-import { quote } from './sentence.ts';
 
-/**
- * Compares the servers of an operation. The operation's own servers override the servers of its path and of the
- * document.
- */
+/** Compares the servers of an operation, which override the servers of its path and of the document. */
 export function compareServers(operation: Part, items: Part): void {
   const had = serversOf(operation.base, items.base);
   const has = serversOf(operation.head, items.head);
@@ -43,10 +31,7 @@ function serversOf(...places: [operation: Located, item: Located]): { servers: M
   return { servers: new Map(itemsOf(around).map(server => [withoutNames(urlOf(server)), server])), around };
 }
 
-/**
- * Returns the URL of a server. alignPrefixes() may have moved the path of this URL into the paths of the operations. In
- * that case, the returned URL omits this path.
- */
+/** Returns the URL of a server, without the path that alignPrefixes() has moved into the paths of the operations. */
 function urlOf(server: Located): string {
   const { pathPrefix } = server.document;
   const url = (textOf(server, 'url') ?? '/').replace(/(?<=.)\/$/, '');
@@ -60,12 +45,11 @@ function partsOf(server: Located): UrlParts {
   const variables = childOf(server, 'variables');
   // After the split, fixed texts and names of variables alternate, and a fixed text comes first.
   const parts = urlOf(server).split(/\{([^}]*)\}/);
-  return parts.map((part, n) => (n % 2 === 0 ? [part] : valuesOf(childOf(variables, part))));
-}
-
-function valuesOf(variable: Located): string[] | undefined {
-  const listed = childOf(variable, 'enum');
-  return exists(listed) ? itemsOf(listed).map(({ value }) => String(value)) : undefined;
+  return parts.map((part, n) => {
+    if (n % 2 === 0) return [part];
+    const listed = childOf(childOf(variables, part), 'enum');
+    return exists(listed) ? itemsOf(listed).map(({ value }) => String(value)) : undefined;
+  });
 }
 
 /** The maximum number of URLs that the comparison builds from the variables of one server. */
@@ -81,8 +65,9 @@ function isStillMade(server: Located, servers: ReadonlyMap<string, Located>): bo
     if (values === undefined || addresses.length * values.length > mostAddresses) return false;
     addresses = addresses.flatMap(address => values.map(value => address + value));
   }
+  const escapeRegExp = (text: string) => text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
   const patterns = others.map(other => {
-    const texts = other.map(values => (values ? `(?:${values.map(escapePattern).join('|')})` : '.*'));
+    const texts = other.map(values => (values ? `(?:${values.map(escapeRegExp).join('|')})` : '.*'));
     return new RegExp(`^${texts.join('')}$`, 's');
   });
   return addresses.every(address => patterns.some(pattern => pattern.test(address)));
@@ -95,14 +80,7 @@ function isPartOf(parts: UrlParts, others: UrlParts): boolean {
   return parts.length === others.length && parts.every(isWithin);
 }
 
-function escapePattern(text: string): string {
-  return text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
-}
-
-/**
- * Compares the names and the defaults of the variables in a server's URL. The first variable is compared with the
- * first, the second with the second, and so on.
- */
+/** Compares the names and the defaults of the variables at the same position of a server's URL. */
 function compareVariables(server: Part, url: string): void {
   const [names, newNames] = both(server, one => namesIn(urlOf(one)));
   for (const [n, name] of names.entries()) {
@@ -127,36 +105,29 @@ export function withoutNames(template: string): string {
 }
 
 /**
- * If the server URLs of the two documents have different paths, moves these paths from the server URLs into the paths
- * of the operations. For example, the server `https://example.com/v1` with the path `/ideas` and the server
- * `https://example.com` with the path `/v1/ideas` give the same URL.
+ * If the server URLs of the two documents have different paths, moves these paths into the paths of the operations. For
+ * example, the server `https://example.com/v1` with the path `/ideas` and the server `https://example.com` with the
+ * path `/v1/ideas` give the same URL.
  */
-export function alignPrefixes(base: OpenApiDocument, head: OpenApiDocument): [OpenApiDocument, OpenApiDocument] {
+export function alignPrefixes(base: Located, head: Located): [base: Located, head: Located] {
   const [had, has] = [prefixOf(base), prefixOf(head)];
   if (had === has || had === undefined || has === undefined) return [base, head];
-  // If the documents would have no path in common after the move, nothing moves. The server URLs then contain different
-  // versions of the API.
+  // Without a common path after the move, the server URLs contain different versions of the API, so nothing moves.
   const paths = new Set(pathsOf(base).map(([path]) => had + path));
   if (!pathsOf(head).some(([path]) => paths.has(has + path))) return [base, head];
-  return [
-    { ...base, pathPrefix: had },
-    { ...head, pathPrefix: has },
-  ];
+  return [rootOf({ ...base.document, pathPrefix: had }), rootOf({ ...head.document, pathPrefix: has })];
 }
 
-function pathsOf(document: OpenApiDocument): [string, Located][] {
-  return childrenOf(childOf(rootOf(document), 'paths'));
+function pathsOf(root: Located): [string, Located][] {
+  return childrenOf(childOf(root, 'paths'));
 }
 
-/**
- * Returns the path that all server URLs share. Returns undefined if the server URLs have different paths, or if a path
- * or an operation has its own servers.
- */
-function prefixOf(document: OpenApiDocument): string | undefined {
-  const items = pathsOf(document).map(([, item]) => item);
+/** Returns the path that all server URLs share, unless a path or an operation has its own servers. */
+function prefixOf(root: Located): string | undefined {
+  const items = pathsOf(root).map(([, item]) => item);
   const nodes = [...items, ...items.flatMap(item => childrenOf(item).map(([, operation]) => operation))];
   if (nodes.some(node => exists(childOf(node, 'servers')))) return undefined;
-  const urls = itemsOf(childOf(rootOf(document), 'servers')).map(server => textOf(server, 'url') ?? '/');
+  const urls = itemsOf(childOf(root, 'servers')).map(server => textOf(server, 'url') ?? '/');
   const prefixes = new Set(urls.map(url => /^(?:[a-z]+:\/\/[^/]*)?(.*?)\/?$/i.exec(url)?.[1] ?? ''));
   const [prefix = '', ...others] = prefixes;
   return others.length > 0 || prefix.includes('{') ? undefined : prefix;

@@ -1,5 +1,5 @@
 import { parse as parseYaml } from 'yaml';
-import { isObject, type Json, type JsonObject, memberOf } from './json.ts';
+import { isObject, type Json, type JsonObject, memberOf, remember } from './json.ts';
 import { upgradeDocument } from './upgrade-document.ts';
 
 /**
@@ -23,10 +23,7 @@ export interface OpenApiDocument {
   pathPrefix: string;
 }
 
-/**
- * Parses an OpenAPI document in JSON or YAML. If the text is not an OpenAPI document, throws a DocumentError with the
- * reason.
- */
+/** Parses an OpenAPI document in JSON or YAML. Throws a DocumentError with the reason if the text is invalid. */
 export function parseDocument(name: string, text: string): OpenApiDocument {
   const value = parseText(name, text);
   if (!isObject(value)) throw new DocumentError(`${name} is not an OpenAPI document: it is not an object`);
@@ -60,6 +57,13 @@ export function parseText(name: string, text: string): Json {
     const reason = (error as Error).message.trim().replace(/\s+/g, ' ');
     throw new DocumentError(`${name} is neither JSON nor YAML (${reason})`);
   }
+}
+
+/** Returns a text from an accept file or a usage document. Throws a DocumentError if the text is missing. */
+export function requiredText(name: string, value: Json, key: string): string {
+  const text = memberOf(value, key);
+  if (typeof text !== 'string' || text === '') throw new DocumentError(`${name} lacks "${key}"`);
+  return text;
 }
 
 export function rootOf(document: OpenApiDocument): Located {
@@ -105,17 +109,15 @@ export function follow(node: Located, passed = new Set<string>()): Located {
   return follow(targetOf(node, reference), passed.add(node.pointer));
 }
 
-/**
- * Follows the reference of a path item. Adds the fields beside the reference to the result (OpenAPI: Path Item Object).
- */
+/** Follows the reference of a path item. Adds the fields beside the reference (OpenAPI: Path Item Object). */
 export function pathItemAt(item: Located): Located {
   // follow() throws an error if the references form a cycle, so the recursion below ends.
   const target = follow(item);
   const reference = textOf(item, '$ref');
-  if (reference === undefined) return target;
+  if (reference === undefined || !isObject(item.value)) return target;
+  const { $ref, ...others } = item.value;
   const { document, value, pointer } = pathItemAt(targetOf(item, reference));
-  const members = [value, item.value].flatMap(one => (isObject(one) ? Object.entries(one) : []));
-  return { document, value: Object.fromEntries(members.filter(([key]) => key !== '$ref')), pointer };
+  return { document, value: { ...(isObject(value) && value), ...others }, pointer };
 }
 
 /** Returns the target of a reference from this node. Throws an error for a reference to another document. */
@@ -142,19 +144,18 @@ const anchorsByDocument = new WeakMap<OpenApiDocument, Map<string, Located>>();
 
 /** Returns all schemas with an anchor (`$anchor`, `$dynamicAnchor`) by the names of their anchors. */
 function anchorsOf(document: OpenApiDocument): Map<string, Located> {
-  const known = anchorsByDocument.get(document);
-  if (known) return known;
-  const anchors = new Map<string, Located>();
-  const nodes = [rootOf(document)];
-  // The loop also visits the nodes that are added to the list while the loop runs.
-  for (const node of nodes) {
-    for (const name of [textOf(node, '$anchor'), textOf(node, '$dynamicAnchor')]) {
-      if (name !== undefined) anchors.set(name, node);
+  return remember(anchorsByDocument, document, () => {
+    const anchors = new Map<string, Located>();
+    const nodes = [rootOf(document)];
+    // The loop also visits the nodes that are added to the list while the loop runs.
+    for (const node of nodes) {
+      for (const name of [textOf(node, '$anchor'), textOf(node, '$dynamicAnchor')]) {
+        if (name !== undefined) anchors.set(name, node);
+      }
+      nodes.push(...childrenOf(node).map(([, child]) => child), ...itemsOf(node));
     }
-    nodes.push(...childrenOf(node).map(([, child]) => child), ...itemsOf(node));
-  }
-  anchorsByDocument.set(document, anchors);
-  return anchors;
+    return anchors;
+  });
 }
 
 function decodeToken(token: string): string | undefined {

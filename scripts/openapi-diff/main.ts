@@ -1,5 +1,5 @@
 /** Compares two OpenAPI documents from a client's point of view. */
-import type { Difference } from './compare-documents.ts';
+import type { Difference } from './change.ts';
 import { formatGithub } from './formats/format-github.ts';
 import { formatJunit } from './formats/format-junit.ts';
 import { formatMarkdown } from './formats/format-markdown.ts';
@@ -7,8 +7,8 @@ import { formatText } from './formats/format-text.ts';
 import type { Source } from './read-source.ts';
 
 export { acceptChanges, parseAcceptances } from './accept-changes.ts';
-export type { Change } from './change.ts';
-export { compareDocuments, type Difference } from './compare-documents.ts';
+export type { Change, Difference } from './change.ts';
+export { compareDocuments } from './compare-documents.ts';
 export { DocumentError, parseDocument } from './document.ts';
 export type { Json, JsonObject } from './json.ts';
 export { readSource } from './read-source.ts';

@@ -7,9 +7,7 @@ import { DocumentError } from './document.ts';
 
 const run = promisify(execFile);
 
-/**
- * The path of Idea-Board's own OpenAPI document. This path is the default if a Git revision is given without a path.
- */
+/** The default path at a Git revision: Idea-Board's own OpenAPI document. */
 const documentPath = 'contract/openapi.json';
 
 /** The timeout for fetching a document from a URL. */
@@ -22,17 +20,14 @@ export interface Source {
   file: string | undefined;
 }
 
-/**
- * Reads a document from `-` (standard input), a URL, a file, `git:REVISION`, `git:REVISION:PATH` or `REVISION:PATH`.
- */
+/** Reads `-` (standard input), a URL, a file, `git:REVISION`, `git:REVISION:PATH` or `REVISION:PATH`. */
 export async function readSource(name: string, headers: readonly string[] = []): Promise<Source> {
   const file = undefined;
   if (name === '-') return { name: 'standard input', text: await textOfStream(process.stdin), file };
   if (/^https?:\/\//i.test(name)) return { name: withoutSecrets(name), text: await readUrl(name, headers), file };
-  // If a file with this name exists, the name is not read as a revision, because the name of a file may contain a
-  // colon.
+  // The name of an existing file may contain a colon, like a revision with a path.
   if (name.startsWith('git:') || (!existsSync(name) && /^[^:]+:./.test(name))) {
-    return { name, text: await readRevision(name, name.replace(/^git:/, '')), file };
+    return { name, text: await readRevision(name), file };
   }
   try {
     return { name, text: await readFile(name, 'utf8'), file: name };
@@ -71,7 +66,8 @@ function withoutSecrets(url: string): string {
   return `${origin}${pathname}`;
 }
 
-async function readRevision(name: string, revision: string): Promise<string> {
+async function readRevision(name: string): Promise<string> {
+  const revision = name.replace(/^git:/, '');
   const object = revision.includes(':') ? revision : `${revision}:${documentPath}`;
   try {
     // Git would read a revision with a leading dash as an option.

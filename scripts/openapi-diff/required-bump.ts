@@ -1,4 +1,4 @@
-import type { Difference } from './compare-documents.ts';
+import type { Difference } from './change.ts';
 
 const parts = ['major', 'minor', 'patch'] as const;
 type Part = (typeof parts)[number];

@@ -3,9 +3,7 @@ import { isObject, type Json, type JsonObject } from './json.ts';
 /** The members whose keys are names that the author of the document chose, and not keywords of OpenAPI. */
 const maps = new Set(['properties', 'schemas', 'responses', 'parameters', 'headers', 'paths', 'content', 'callbacks']);
 
-/**
- * The members that contain plain values and not schemas. The translation to OpenAPI 3.1 must not change these values.
- */
+/** The members that contain plain values and not schemas. The translation must not change these values. */
 const values = new Set(['default', 'enum', 'example', 'examples']);
 
 /**
@@ -26,20 +24,16 @@ function upgrade(value: Json, isMap: boolean): Json {
     return [key, isValue ? member : upgrade(member, !isMap && maps.has(key))];
   });
   const upgraded = Object.fromEntries(members);
-  return isMap ? upgraded : withNull(withBounds(upgraded));
+  if (isMap) return upgraded;
+  const bounded = withBound(upgraded, 'minimum', 'exclusiveMinimum');
+  return withNull(withBound(bounded, 'maximum', 'exclusiveMaximum'));
 }
 
-function withBounds(schema: JsonObject): JsonObject {
-  const bounds = [
-    ['minimum', 'exclusiveMinimum'],
-    ['maximum', 'exclusiveMaximum'],
-  ] as const;
-  return bounds.reduce((result, [bound, exclusive]) => {
-    const { [bound]: limit, [exclusive]: isExclusive, ...others } = result;
-    if (typeof isExclusive !== 'boolean') return result;
-    if (limit === undefined) return others;
-    return { ...others, [isExclusive ? exclusive : bound]: limit };
-  }, schema);
+/** Replaces a boolean `exclusiveMinimum` by the bound itself, as OpenAPI 3.1 writes exclusive bounds. */
+function withBound(schema: JsonObject, bound: string, exclusive: string): JsonObject {
+  const { [bound]: limit, [exclusive]: isExclusive, ...others } = schema;
+  if (typeof isExclusive !== 'boolean') return schema;
+  return limit === undefined ? others : { ...others, [isExclusive ? exclusive : bound]: limit };
 }
 
 function withNull(schema: JsonObject): JsonObject {

@@ -1,14 +1,10 @@
-import { type Change, isUnused, type Place } from './change.ts';
-import { countLevels, type Difference } from './compare-documents.ts';
+import { type Change, countLevels, type Difference, isUnused, type Place } from './change.ts';
 import { withoutNames } from './compare-servers.ts';
-import { DocumentError, parseText } from './document.ts';
-import { byFirst, type Json, memberOf } from './json.ts';
+import { DocumentError, parseText, requiredText } from './document.ts';
+import { type Json, memberOf, remember, sortedBy } from './json.ts';
 import type { RuleId } from './rules.ts';
 
-/**
- * The operations that the clients of an API have used lately. This data comes from the file or URL of the option
- * `--usage`.
- */
+/** The operations that the clients of an API have used lately, from the file or URL of the option `--usage`. */
 export interface Usage {
   /** The start of the period that the usage document covers. Undefined if the document does not name the start. */
   from: string | undefined;
@@ -47,29 +43,19 @@ export function parseUsage(name: string, text: string): Usage {
 }
 
 function parseUse(name: string, use: Json): Use {
-  const textAt = (key: string) => {
-    const value = memberOf(use, key);
-    if (typeof value !== 'string' || value === '') throw new DocumentError(`${name} lacks "${key}"`);
-    return value;
-  };
   const namesAt = (key: string) => {
     const value = memberOf(use, key);
     if (value === undefined) return undefined;
     if (Array.isArray(value) && value.every(one => typeof one === 'string')) return value as string[];
     throw new DocumentError(`${name}: "${key}" is not a list of names`);
   };
-  const operation = textAt('operation');
+  const operation = requiredText(name, use, 'operation');
   if (!operationPattern.test(operation)) {
     throw new DocumentError(`${name}: the operation "${operation}" is not a method and a path`);
   }
-  const lastUsedAt = timeOf(name, textAt('last_used_at'));
-  return {
-    client: textAt('client'),
-    operation,
-    lastUsedAt,
-    parameters: namesAt('parameters'),
-    fields: namesAt('fields'),
-  };
+  const lastUsedAt = timeOf(name, requiredText(name, use, 'last_used_at'));
+  const client = requiredText(name, use, 'client');
+  return { client, operation, lastUsedAt, parameters: namesAt('parameters'), fields: namesAt('fields') };
 }
 
 function timeOf(name: string, value: Json): string {
@@ -78,16 +64,12 @@ function timeOf(name: string, value: Json): string {
   return time.toISOString();
 }
 
-/**
- * Matches only operations that clients call. Webhooks and callbacks do not match, because the server sends their
- * requests.
- */
+/** Matches operations that clients call, but not webhooks and callbacks. */
 const operationPattern = /^[A-Z]+ \/\S*$/;
 
 /**
- * Adds the affected clients to each breaking or risky change. A change that affects no client no longer counts, and
- * moves to the end of the list. If the usage document does not contain enough data about a change, the change stays as
- * it is.
+ * Adds the affected clients to each breaking or risky change, unless the usage document has too little data. A change
+ * that affects no client no longer counts, and moves to the end of the list.
  */
 export function judgeByUsage(difference: Difference, { from, isComplete, uses }: Usage): Difference {
   const usesOf = findUses(uses);
@@ -105,14 +87,11 @@ export function judgeByUsage(difference: Difference, { from, isComplete, uses }:
     });
     const isUnknown = !isComplete || places.some(({ clients }) => clients === undefined);
     if (times.size === 0 && isUnknown) return change;
-    const latestFirst = [...times]
-      .map(([client, time]) => [time, client] as const)
-      .sort(byFirst)
-      .reverse();
-    const clients = latestFirst.map(([, client]) => client);
+    const latestFirst = sortedBy(times, ([, time]) => time).reverse();
+    const clients = latestFirst.map(([client]) => client);
     // Puts the places with the most clients first, because the output for people shows only the first few places.
     places.sort((a, b) => (b.clients ?? 0) - (a.clients ?? 0));
-    return { ...change, places, affected: { clients, lastUsedAt: latestFirst[0]?.[0], since: from } };
+    return { ...change, places, affected: { clients, lastUsedAt: latestFirst[0]?.[1], since: from } };
   };
   const judged = difference.changes.map(judge);
   const changes = [...judged.filter(change => !isUnused(change)), ...judged.filter(isUnused)];
@@ -120,22 +99,19 @@ export function judgeByUsage(difference: Difference, { from, isComplete, uses }:
 }
 
 /**
- * Returns a function that finds the uses of an operation. The comparison may have moved a part of the server's URL into
- * the operation's path. So this path may end with the path in the usage document, instead of being equal to it.
+ * Returns a function that finds the uses of an operation. The path of the operation may also begin with a part of the
+ * server's URL, which alignPrefixes() has moved there.
  */
 function findUses(uses: readonly Use[]): (operation: string) => Use[] {
   const known = new Map<string, Use[]>();
-  return operation => {
-    const [method, path = ''] = withoutNames(operation).split(' ');
-    const found =
-      known.get(operation) ??
-      uses.filter(use => {
+  return operation =>
+    remember(known, operation, () => {
+      const [method, path = ''] = withoutNames(operation).split(' ');
+      return uses.filter(use => {
         const [usedMethod, usedPath = ''] = withoutNames(use.operation).split(' ');
         return usedMethod === method && path.endsWith(usedPath);
       });
-    known.set(operation, found);
-    return found;
-  };
+    });
 }
 
 /** The rules for changes that also affect clients that do not send the changed parameter, field or body. */
@@ -146,10 +122,7 @@ const rulesForAll: readonly RuleId[] = [
   'request-default-changed',
 ];
 
-/**
- * Whether a change at a place affects a client that has used the operation. A change of a response affects every such
- * client, because nobody knows which parts of a response a client reads.
- */
+/** Whether a change affects a client of the operation. Nobody knows which parts of a response a client reads. */
 function isAffected({ parameters, fields }: Use, rule: RuleId, { where, field }: Place): boolean {
   if (rulesForAll.includes(rule)) return true;
   const [, parameter] = /^(?:query|header|cookie) parameter (.+)$/.exec(where) ?? [];
@@ -162,10 +135,7 @@ function isAffected({ parameters, fields }: Use, rule: RuleId, { where, field }:
   return fields?.some(one => isWithin(one, named) || isWithin(named, one)) ?? true;
 }
 
-/**
- * Whether the inner path is equal to the outer path, or leads into the value at the outer path. For example,
- * `tags[].name` is within `tags`.
- */
+/** Whether a path leads to or into the value at another path. For example, `tags[].name` is within `tags`. */
 function isWithin(inner: string, outer: string): boolean {
   return inner === outer || inner.startsWith(`${outer}.`) || inner.startsWith(`${outer}[`);
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { linesOf } from '../../scripts/openapi-diff/formats/line-of.ts';
+import { linesOf } from '../../scripts/openapi-diff/formats/format-github.ts';
 import { compareDocuments, formats, isRaisedBy, parseDocument, requiredBump } from '../../scripts/openapi-diff/main.ts';
 import { documentWith, type JsonObject, object, received } from './openapi-pair.ts';
 

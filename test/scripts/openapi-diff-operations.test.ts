@@ -3,21 +3,22 @@ import { grants } from '../../contract/grants.ts';
 import {
   changesOf,
   documentWith,
+  done,
+  integer,
   type JsonObject,
+  json,
   object,
   operations,
   operationWith,
   type Pair,
   received,
+  ref,
+  string,
   testVerdicts,
-  verdictOf,
+  verdictsOf,
 } from './openapi-pair.ts';
 
-const string = { type: 'string' };
-const integer = { type: 'integer' };
-const done = { 200: { description: 'Done.' } };
 const get = { get: { responses: done } };
-const json = (schema: JsonObject) => ({ 'application/json': { schema } });
 const documents = (base: JsonObject, head: JsonObject): Pair => ({
   base: documentWith(base),
   head: documentWith(head),
@@ -166,10 +167,34 @@ testVerdicts({
   },
 });
 
+const stream = (type: string) => ({
+  responses: { 200: { description: 'Done.', content: { 'text/event-stream': { itemSchema: { type } } } } },
+});
+const items = (base: JsonObject, head: JsonObject) =>
+  documents({ openapi: '3.2.0', paths: { '/a': base } }, { openapi: '3.2.0', paths: { '/a': head } });
+const toAnchor = object({ a: { $ref: '#name' } });
+const anchored = (type: string) => ({ Name: { $anchor: 'name', type } });
+testVerdicts({
+  'breaking response-type-widened': {
+    'another type of the streamed items of the method QUERY (OpenAPI 3.2)': items(
+      { query: stream('string') },
+      { query: stream('integer') },
+    ),
+    'another type of a schema that a reference names by its anchor': received(toAnchor, toAnchor, {
+      base: anchored('string'),
+      head: anchored('integer'),
+    }),
+  },
+  'breaking operation-removed': {
+    'a removed method with another name (OpenAPI 3.2)': items({ additionalOperations: { COPY: stream('string') } }, {}),
+  },
+});
+
 const servers = (base: JsonObject, head: JsonObject): Pair => ({
   base: operationWith({}, { servers: [base] }),
   head: operationWith({}, { servers: [head] }),
 });
+const serverAt = (path: string) => ({ servers: [{ url: `https://a.example${path}` }] });
 const at = (host: string) => ({ url: `https://${host}.example.com` });
 const variableCalled = (name: string, values: string[]) => ({
   url: `https://{${name}}.example.com`,
@@ -179,10 +204,22 @@ const variable = (...values: string[]) => variableCalled('region', values);
 testVerdicts({
   'breaking server-removed, additive server-added': {
     'a changed server address': servers(at('a'), at('b')),
+    'a new version in the URLs of the servers': documents(
+      { ...serverAt('/v1'), paths: { '/a': get } },
+      { ...serverAt('/v2'), paths: { '/a': get } },
+    ),
     'a server address that no value of its new variable produces': servers(at('asia'), variable('us', 'eu')),
     'another server address of one operation': operations({}, { servers: [at('b')] }),
   },
   'no change': {
+    'a part of the paths that moves into the URLs of the servers': documents(
+      { ...serverAt(''), paths: { '/v1/a': get } },
+      { ...serverAt('/v1/'), paths: { '/a': get } },
+    ),
+    'a part of the URLs of the servers that moves into the paths': documents(
+      { ...serverAt('/v1/'), paths: { '/a': get } },
+      { ...serverAt(''), paths: { '/v1/a': get } },
+    ),
     'a trailing slash of a server address': servers({ url: 'https://a.example.com/' }, at('a')),
     'a server variable that is replaced by its only value': servers(variable('eu'), at('eu')),
   },
@@ -332,7 +369,6 @@ testVerdicts({
   },
 });
 
-const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` });
 const returning = (schema: JsonObject) => ({ get: { responses: { 200: answer(json(schema)) } } });
 const board = (author: JsonObject): JsonObject =>
   documentWith({
@@ -399,8 +435,8 @@ test('openapi-diff reports a change in a recursive schema once', () => {
 test.each(grants.slice(1).map((grant, n) => [grants[n] as string, grant]))(
   'openapi-diff treats the token grant %s as lower than the grant %s',
   (lower, higher) => {
-    const verdict = (was: string, is: string) => verdictOf(operations({ 'x-grant': was }, { 'x-grant': is }));
-    expect(verdict(lower, higher)).toEqual(['breaking grant-raised']);
-    expect(verdict(higher, lower)).toEqual(['additive grant-lowered']);
+    const verdict = (was: string, is: string) => verdictsOf(operations({ 'x-grant': was }, { 'x-grant': is }));
+    expect(verdict(lower, higher)).toBe('breaking grant-raised');
+    expect(verdict(higher, lower)).toBe('additive grant-lowered');
   },
 );

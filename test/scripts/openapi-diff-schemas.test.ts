@@ -1,12 +1,21 @@
 import { expect, test } from 'vitest';
-import { type Json, type JsonObject, object, received, sent, testVerdicts, verdictsOf } from './openapi-pair.ts';
+import {
+  integer,
+  type Json,
+  type JsonObject,
+  object,
+  received,
+  ref,
+  sent,
+  string,
+  testVerdicts,
+  verdictsOf,
+} from './openapi-pair.ts';
 
 /** Schemas before and after a change, keyed by the name of the change. */
 type Changes = Record<string, Change>;
 type Change = [base: JsonObject, head: JsonObject, components?: { base: JsonObject; head: JsonObject }];
 
-const string = { type: 'string' };
-const integer = { type: 'integer' };
 const petOf = (kind: string, fields: JsonObject = {}) => object({ 'kind!': { const: kind }, ...fields });
 const [cat, dog, bird] = [petOf('cat', { lives: integer }), petOf('dog'), petOf('bird')];
 
@@ -30,7 +39,6 @@ const tuple = (base: Json[], head: Json[], others: JsonObject = {}): Change => [
 ];
 const map = (additionalProperties: JsonObject) => ({ type: 'object', additionalProperties });
 const pattern = (...types: string[]) => ({ type: 'object', patternProperties: { '^x-': { type: types } } });
-const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` });
 const schemas = { A: object({ 'kind!': string, a: string }), B: object({ 'kind!': string, b: string }) };
 const [a, b] = [ref('A').$ref, ref('B').$ref];
 const pets = (mapping: JsonObject, names = ['A', 'B']): JsonObject => ({
@@ -324,7 +332,7 @@ test.each(rows)(
 
 const errorBody = (...keys: string[]) => object({ 'error!': object({ 'key!': { type: 'string', enum: keys } }) });
 const refused = (had: string[], has: string[], status = 422) =>
-  received(errorBody(...had), errorBody(...has), { status });
+  received(errorBody(...had), errorBody(...has), {}, status);
 testVerdicts({
   'breaking error-key-removed': { 'a removed error key': refused(['a', 'b'], ['a']) },
   'risky error-key-added': { 'a new error key': refused(['a'], ['a', 'b']) },

@@ -1,23 +1,27 @@
 import { expect, test } from 'vitest';
+import { stringify } from 'yaml';
+import { compareDocuments, parseDocument } from '../../scripts/openapi-diff/main.ts';
 import {
   documentWith,
+  done,
+  integer,
   type Json,
   type JsonObject,
+  json,
   object,
   operations,
   operationWith,
   type Pair,
   received,
+  ref,
   sent,
+  string,
   testVerdicts,
-  verdictOf,
+  verdictsOf,
 } from './openapi-pair.ts';
 
-const string = { type: 'string' };
-const integer = { type: 'integer' };
 const cat = object({ 'kind!': { const: 'cat' }, lives: integer });
 const dog = object({ 'kind!': { const: 'dog' } });
-const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` });
 
 const both = (schemas: JsonObject) => ({ base: schemas, head: schemas });
 const nullable = { type: ['string', 'null'] };
@@ -102,19 +106,45 @@ test.each(Object.entries(writings))(
     const back = { base: schemas.head ?? {}, head: { ...schemas.head, ...schemas.base } };
     for (const place of [(schema: Json) => schema, (schema: Json) => object({ a: schema })]) {
       for (const pairOf of [sent, received]) {
-        expect(verdictOf(pairOf(place(base), place(head), schemas))).toEqual([]);
-        expect(verdictOf(pairOf(place(head), place(base), back))).toEqual([]);
+        expect(verdictsOf(pairOf(place(base), place(head), schemas))).toBe('no change');
+        expect(verdictsOf(pairOf(place(head), place(base), back))).toBe('no change');
       }
     }
   },
 );
 
+test('openapi-diff finds no change between a YAML document and the same document in JSON', () => {
+  const { head: document } = received(true, object({ 'a!': string, yes: { enum: ['no', '1.0', null] } }));
+  const [yaml, json] = [stringify(document), JSON.stringify(document)];
+  expect(compareDocuments(parseDocument('base', yaml), parseDocument('head', json)).changes).toEqual([]);
+});
+
+test('openapi-diff finds no change between an OpenAPI 3.0 document and its translation to 3.1', () => {
+  const old = object({
+    a: { type: 'string', nullable: true, default: null },
+    b: { type: 'integer', minimum: 0, exclusiveMinimum: true, maximum: 9, exclusiveMaximum: false },
+    c: { allOf: [ref('Name')], nullable: true },
+    d: { ...ref('Name'), maxLength: 3 },
+    nullable: { type: 'boolean', nullable: false },
+  });
+  const now = object({
+    a: { type: ['string', 'null'], default: null },
+    b: { type: 'integer', exclusiveMinimum: 0, maximum: 9 },
+    c: { anyOf: [ref('Name'), { type: 'null' }] },
+    d: ref('Name'),
+    nullable: { type: 'boolean' },
+  });
+  const { base, head } = received(old, now, both({ Name: string }));
+  const former = { ...base, openapi: '3.0.3' };
+  expect(verdictsOf({ base: former, head })).toBe('no change');
+  expect(verdictsOf({ base: head, head: former })).toBe('no change');
+});
+
 const page = { name: 'page', in: 'query', schema: integer };
 const limit = { name: 'limit', in: 'query', schema: integer };
 const parameters = (base: Json[], head: Json[]) => operations({ parameters: base }, { parameters: head });
 const header = (name: string) => ({ name, in: 'header', schema: string });
-const done = { 200: { description: 'Done.' } };
-const refused = { description: 'No.', content: { 'application/json': { schema: string } } };
+const refused = { description: 'No.', content: json(string) };
 const body = (type: string) => ({ content: { [type]: { schema: string } } });
 const response = (name: string) => ({ description: 'Done.', headers: { [name]: { schema: string } } });
 const components = {

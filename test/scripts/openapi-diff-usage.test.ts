@@ -1,24 +1,19 @@
 import { expect, test } from 'vitest';
 import { compareDocuments, formats, judgeByUsage, parseDocument, parseUsage } from '../../scripts/openapi-diff/main.ts';
-import { documentWith, type JsonObject } from './openapi-pair.ts';
+import { documentWith, done, type JsonObject, json, object, string } from './openapi-pair.ts';
 
-const string = { type: 'string' };
 const query = (name: string, schema: JsonObject = string) => ({ name, in: 'query', schema });
-const body = (properties: JsonObject, required: string[] = []) => ({
-  requestBody: {
-    content: { 'application/json': { schema: { type: 'object', properties, required, additionalProperties: false } } },
-  },
+const body = (fields: JsonObject) => ({
+  requestBody: { content: json(object(fields, { additionalProperties: false })) },
 });
-const done = { 200: { description: 'Done.' } };
+/** The fields of the request body of POST /things. */
+const fields = { name: string, color: string, size: object({ cm: string }) };
 
 const base = documentWith({
   paths: {
     '/things': {
       get: { parameters: [query('q'), query('sort'), query('page')], responses: done },
-      post: {
-        ...body({ name: string, color: string, size: { type: 'object', properties: { cm: string } } }),
-        responses: done,
-      },
+      post: { ...body(fields), responses: done },
     },
     '/things/{id}': { get: { responses: { ...done, 404: { description: 'Missing.' } } }, delete: { responses: done } },
   },
@@ -39,33 +34,40 @@ function use(client: string, operation: string, day: string, names: { parameters
   return { client, operation, last_used_at: `${day}T10:00:00+02:00`, ...names };
 }
 
+type Paths = Record<string, Record<string, JsonObject>>;
+type Edit = (paths: Paths, document: JsonObject) => void;
+
+/** Returns a function that replaces members of an operation, such as its parameters. */
+const replace = (path: string, method: string, members: JsonObject): Edit => {
+  return paths => Object.assign(paths[path]?.[method] ?? {}, members);
+};
+const remove = (path: string, method: string): Edit => {
+  return paths => delete paths[path]?.[method];
+};
+
 /**
- * Compares the base document with a changed copy. Then uses a usage document, the record of the operations and fields
+ * Compares the base document with an edited copy. Then uses a usage document, the record of the operations and fields
  * that each client uses, to find out which clients the changes affect.
  */
-function judge(
-  change: (paths: Record<string, Record<string, JsonObject>>, document: JsonObject) => void,
-  given: object = usage,
-) {
+function judge(edits: Edit[], given: object = usage) {
   const head = structuredClone(base);
-  change(head.paths as never, head);
-  const documents = [base, head].map((one, n) => parseDocument(n === 0 ? 'old' : 'new', JSON.stringify(one)));
-  const [old, changed] = documents as [(typeof documents)[0], (typeof documents)[0]];
-  return judgeByUsage(compareDocuments(old, changed), parseUsage('usage.json', JSON.stringify(given)));
+  for (const edit of edits) edit(head.paths as Paths, head);
+  const difference = compareDocuments(
+    parseDocument('old', JSON.stringify(base)),
+    parseDocument('new', JSON.stringify(head)),
+  );
+  return judgeByUsage(difference, parseUsage('usage.json', JSON.stringify(given)));
 }
 
 /**
  * Returns the clients that each change affects, keyed by the rule of the change. The value is undefined if the usage
  * document cannot judge the change.
  */
-const clientsOf = (...given: Parameters<typeof judge>) =>
-  Object.fromEntries(judge(...given).changes.map(({ rule, affected }) => [rule, affected?.clients]));
+const clientsOf = (edit: Edit, given?: object) =>
+  Object.fromEntries(judge([edit], given).changes.map(({ rule, affected }) => [rule, affected?.clients]));
 
 test('openapi-diff with a usage document names the clients of a removed operation, and does not call the removal of an unused operation breaking', () => {
-  const difference = judge(paths => {
-    delete paths['/things']?.get;
-    delete paths['/things/{id}']?.delete;
-  });
+  const difference = judge([remove('/things', 'get'), remove('/things/{id}', 'delete')]);
   expect(difference).toMatchObject({ counts: { breaking: 1 }, unused: 1 });
   expect(difference.changes).toMatchObject([
     {
@@ -86,71 +88,44 @@ test('openapi-diff with a usage document names the clients of a removed operatio
 });
 
 test('openapi-diff with a usage document names only the clients that have sent the changed parameter or body field', () => {
-  const without = (name: string) => (paths: Record<string, Record<string, JsonObject>>) => {
-    const operation = paths['/things']?.get as { parameters: { name: string }[] };
-    operation.parameters = operation.parameters.filter(one => one.name !== name);
-  };
-  expect(clientsOf(without('q'))).toEqual({ 'parameter-removed': ['Search'] });
-  expect(clientsOf(without('sort'))).toEqual({ 'parameter-removed': [] });
-  const fields = (properties: JsonObject) => (paths: Record<string, Record<string, JsonObject>>) =>
-    Object.assign(paths['/things']?.post ?? {}, body(properties));
-  const size = { type: 'object', properties: { cm: string } };
-  expect(clientsOf(fields({ name: string, size }))).toEqual({ 'request-field-removed': [] });
-  expect(clientsOf(fields({ name: string, color: string }))).toEqual({ 'request-field-removed': ['Import'] });
-  const narrow = { ...size, properties: { cm: { ...string, maxLength: 9 } } };
-  expect(clientsOf(fields({ name: string, color: string, size: narrow }))).toEqual({
-    'request-bound-narrowed': ['Import'],
-  });
+  const parameters = (...names: string[]) => replace('/things', 'get', { parameters: names.map(name => query(name)) });
+  expect(clientsOf(parameters('sort', 'page'))).toEqual({ 'parameter-removed': ['Search'] });
+  expect(clientsOf(parameters('q', 'page'))).toEqual({ 'parameter-removed': [] });
+  const { color, size, ...others } = fields;
+  const fieldsAfter = (changed: JsonObject) => replace('/things', 'post', body({ ...others, ...changed }));
+  expect(clientsOf(fieldsAfter({ size }))).toEqual({ 'request-field-removed': [] });
+  expect(clientsOf(fieldsAfter({ color }))).toEqual({ 'request-field-removed': ['Import'] });
+  const narrow = fieldsAfter({ color, size: object({ cm: { ...string, maxLength: 9 } }) });
+  expect(clientsOf(narrow)).toEqual({ 'request-bound-narrowed': ['Import'] });
   const outer = { uses: [use('Sync', 'POST /things', '2026-11-21', { fields: ['size'] })] };
-  expect(clientsOf(fields({ name: string, color: string, size: narrow }), outer)).toEqual({
-    'request-bound-narrowed': ['Sync'],
-  });
+  expect(clientsOf(narrow, outer)).toEqual({ 'request-bound-narrowed': ['Sync'] });
 });
 
 test('openapi-diff assumes that a newly required parameter or field, or a changed response, concerns every client of the operation in the usage document', () => {
-  expect(
-    clientsOf(paths => {
-      Object.assign(paths['/things']?.get ?? {}, {
-        parameters: [query('q'), query('page'), { ...query('sort'), required: true }],
-      });
-    }),
-  ).toEqual({ 'parameter-required': ['Sync', 'Search'] });
-  expect(
-    clientsOf(paths => {
-      const operation = paths['/things']?.post as {
-        requestBody: { content: { 'application/json': { schema: JsonObject } } };
-      };
-      operation.requestBody.content['application/json'].schema.required = ['color'];
-    }),
-  ).toEqual({ 'request-field-required': ['Import'] });
-  expect(
-    clientsOf(paths => {
-      Object.assign(paths['/things/{id}']?.get ?? {}, { responses: done });
-    }),
-  ).toEqual({ 'response-status-removed': ['Sync'] });
+  const sort = { ...query('sort'), required: true };
+  const newlyRequired = replace('/things', 'get', { parameters: [query('q'), query('page'), sort] });
+  expect(clientsOf(newlyRequired)).toEqual({ 'parameter-required': ['Sync', 'Search'] });
+  const { color, ...others } = fields;
+  const requiredField = replace('/things', 'post', body({ ...others, 'color!': color }));
+  expect(clientsOf(requiredField)).toEqual({ 'request-field-required': ['Import'] });
+  const withoutError = replace('/things/{id}', 'get', { responses: done });
+  expect(clientsOf(withoutError)).toEqual({ 'response-status-removed': ['Sync'] });
 });
 
 test('openapi-diff counts a change as breaking if the usage document does not show whether a client is affected, for example a webhook change', () => {
-  const removal = (paths: Record<string, Record<string, JsonObject>>) => delete paths['/things/{id}']?.delete;
-  const webhook = judge((_, document) => delete document.webhooks);
+  const webhook = judge([(_, document) => delete document.webhooks]);
   expect(webhook).toMatchObject({ counts: { breaking: 1 }, unused: 0 });
   expect(webhook.changes[0]).not.toHaveProperty('affected');
+  const removal = [remove('/things/{id}', 'delete')];
   expect(judge(removal)).toMatchObject({ counts: { breaking: 0 }, unused: 1 });
   expect(judge(removal, { ...usage, is_complete: false })).toMatchObject({ counts: { breaking: 1 }, unused: 0 });
   const unnamed = { uses: [use('Sync', 'GET /things', '2026-11-21')] };
-  expect(
-    clientsOf(
-      paths => Object.assign(paths['/things']?.get ?? {}, { parameters: [query('q'), query('page')] }),
-      unnamed,
-    ),
-  ).toEqual({ 'parameter-removed': ['Sync'] });
+  const withoutSort = replace('/things', 'get', { parameters: [query('q'), query('page')] });
+  expect(clientsOf(withoutSort, unnamed)).toEqual({ 'parameter-removed': ['Sync'] });
 });
 
 test('each output format of openapi-diff shows the clients of a change, and ends with the changes that affect no client', () => {
-  const difference = judge(paths => {
-    delete paths['/things']?.post;
-    delete paths['/things/{id}']?.delete;
-  });
+  const difference = judge([remove('/things', 'post'), remove('/things/{id}', 'delete')]);
   const head = { name: 'new', text: '{}', file: undefined };
   const used = 'Used by `Import`, last on 2026-11-19.';
   const unused = 'No client has used this since 2026-08-25.';

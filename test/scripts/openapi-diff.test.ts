@@ -7,9 +7,9 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { type Change, compareDocuments, parseDocument } from '../../scripts/openapi-diff/main.ts';
-import { changesOf, documentWith, type Json, type JsonObject, object, received } from './openapi-pair.ts';
+import { changesOf, documentWith, done, type Json, type JsonObject, object, received, ref } from './openapi-pair.ts';
 
 const program = fileURLToPath(new URL('../../scripts/openapi-diff/cli.ts', import.meta.url));
 const contract = await readFile(new URL('../../contract/openapi.json', import.meta.url), 'utf8');
@@ -39,7 +39,7 @@ test('openapi-diff reports the removal of an error key as a breaking change of t
 });
 
 test('openapi-diff reports a change only once if two alternatives of a schema contain the same changed place', () => {
-  const alternative = (kind: string) => object({ 'kind!': { const: kind }, x: { $ref: '#/components/schemas/X' } });
+  const alternative = (kind: string) => object({ 'kind!': { const: kind }, x: ref('X') });
   const schema = { oneOf: [alternative('a'), alternative('b')] };
   const schemas = (type: string) => ({ X: object({ y: { type } }) });
   const pair = received(schema, schema, { base: schemas('string'), head: schemas('integer') });
@@ -55,7 +55,24 @@ async function run(cwd: string, parameters: string[], input = '') {
   return { exitCode, stdout, stderr };
 }
 
-const get = { get: { responses: { 200: { description: 'Done.' } } } };
+/**
+ * Starts a server on loopback. Requests need the header `Authorization: Bearer secret`. The response is the value of
+ * `write` as JSON. Returns the server's origin, and stops the server after the test.
+ */
+async function serve(write: (path: string | undefined) => unknown): Promise<string> {
+  const server = createServer(({ headers, url }, response) => {
+    response.statusCode = headers.authorization === 'Bearer secret' ? 200 : 401;
+    response.end(JSON.stringify(write(url)));
+  });
+  onTestFinished(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+const get = { get: { responses: done } };
 
 describe('the command openapi-diff', () => {
   let cwd: string;
@@ -85,52 +102,33 @@ describe('the command openapi-diff', () => {
     await git('init', '--quiet');
     await git('add', 'one.json');
     await git('commit', '--quiet', '--message', 'One');
-    const server = createServer(({ headers }, response) => {
-      response.statusCode = headers.authorization === 'Bearer secret' ? 200 : 401;
-      response.end(JSON.stringify(two));
-    });
-    await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
-    const { port } = server.address() as AddressInfo;
-    try {
-      const url = `http://127.0.0.1:${port}/api.json?token=secret`;
-      const [revision, missing] = await Promise.all([
-        run(cwd, ['HEAD:one.json', url, '--header', 'Authorization: Bearer secret']),
-        run(cwd, ['git:HEAD', 'git:HEAD:one.json']),
-      ]);
-      expect(revision).toMatchObject({ exitCode: 0, stderr: '' });
-      expect(revision.stdout).toMatch(/^HEAD:one\.json -> http:\/\/127\.0\.0\.1:\d+\/api\.json\n1 additive\n/);
-      expect(missing).toMatchObject({ exitCode: 2, stdout: '' });
-      expect(missing.stderr).toMatch(/^error: git:HEAD cannot be read from git: .*contract\/openapi\.json.*\n$/);
-    } finally {
-      server.close();
-      server.closeAllConnections();
-    }
+    const url = `${await serve(() => two)}/api.json?token=secret`;
+    const [revision, missing] = await Promise.all([
+      run(cwd, ['HEAD:one.json', url, '--header', 'Authorization: Bearer secret']),
+      run(cwd, ['git:HEAD', 'git:HEAD:one.json']),
+    ]);
+    expect(revision).toMatchObject({ exitCode: 0, stderr: '' });
+    expect(revision.stdout).toMatch(/^HEAD:one\.json -> http:\/\/127\.0\.0\.1:\d+\/api\.json\n1 additive\n/);
+    expect(missing).toMatchObject({ exitCode: 2, stdout: '' });
+    expect(missing.stderr).toMatch(/^error: git:HEAD cannot be read from git: .*contract\/openapi\.json.*\n$/);
   });
 
   test('openapi-diff can read the usage document from a URL that needs a header, and exits with status 1 if a client uses a removed path', async () => {
-    const server = createServer(({ headers, url }, response) => {
-      response.statusCode = headers.authorization === 'Bearer secret' ? 200 : 401;
-      const uses = [{ client: 'Sync', operation: `GET ${url}`, last_used_at: '2026-11-23T10:00:00Z' }];
-      response.end(JSON.stringify({ uses }));
-    });
-    await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
-    const { port } = server.address() as AddressInfo;
+    const origin = await serve(path => ({
+      uses: [{ client: 'Sync', operation: `GET ${path}`, last_used_at: '2026-11-23T10:00:00Z' }],
+    }));
     const judge = (path: string, secret: string) => {
-      const usage = `http://127.0.0.1:${port}${path}`;
-      return run(cwd, ['two.json', 'one.json', '--usage', usage, '--header', `Authorization: Bearer ${secret}`]);
+      const header = `Authorization: Bearer ${secret}`;
+      return run(cwd, ['two.json', 'one.json', '--usage', `${origin}${path}`, '--header', header]);
     };
     const [used, unused, refused] = await Promise.all([
       judge('/b', 'secret'),
       judge('/a', 'secret'),
       judge('/b', 'other'),
     ]);
-    server.close();
     expect(used).toMatchObject({ exitCode: 1, stdout: expect.stringContaining('Used by `Sync`, last on 2026-11-23.') });
     expect(unused).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('No client has used this.') });
-    expect(refused).toMatchObject({
-      exitCode: 2,
-      stderr: `error: http://127.0.0.1:${port}/b answers 401 Unauthorized\n`,
-    });
+    expect(refused).toMatchObject({ exitCode: 2, stderr: `error: ${origin}/b answers 401 Unauthorized\n` });
   });
 
   test('openapi-diff can write several formats in one run, and exits with status 0 if all breaking changes are accepted', async () => {
@@ -165,25 +163,20 @@ describe('the command openapi-diff', () => {
 
 test('the script openapi-release refuses a release if the version increase is too small for the changes of the API', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'openapi-release-'));
+  onTestFinished(() => rm(directory, { recursive: true, force: true }));
   const program = fileURLToPath(new URL('../../scripts/openapi-release.ts', import.meta.url));
   const [released, current] = [join(directory, 'released.json'), join(directory, 'current.json')];
   const write = (file: string, version: string, paths: JsonObject) =>
     writeFile(file, JSON.stringify(documentWith({ info: { title: 'Small', version }, paths })));
   const release = () => promisify(execFile)(process.execPath, [program, released, current]);
-  try {
-    await write(released, '1.0.0', {});
-    await write(current, '1.0.1', { '/a': get });
-    await expect(release()).rejects.toMatchObject({
-      code: 1,
-      stderr: 'the version is 1.0.1 after 1.0.0: these changes need a new minor version\n',
-    });
-    expect(await readFile(released, 'utf8')).toContain('"paths":{}');
-    await write(current, '1.1.0', { '/a': get });
-    await release();
-    expect(await readFile(released, 'utf8')).toBe(await readFile(current, 'utf8'));
-  } finally {
-    await rm(directory, { recursive: true, force: true });
-  }
+  await write(released, '1.0.0', {});
+  await write(current, '1.0.1', { '/a': get });
+  const stderr = 'the version is 1.0.1 after 1.0.0: these changes need a new minor version\n';
+  await expect(release()).rejects.toMatchObject({ code: 1, stderr });
+  expect(await readFile(released, 'utf8')).toContain('"paths":{}');
+  await write(current, '1.1.0', { '/a': get });
+  await release();
+  expect(await readFile(released, 'utf8')).toBe(await readFile(current, 'utf8'));
 });
 
 const withSchema = (schema: Json) => received(schema, schema).base;

@@ -9,6 +9,12 @@ import {
 
 export type { Json, JsonObject };
 
+export const string = { type: 'string' };
+export const integer = { type: 'integer' };
+export const done = { 200: { description: 'Done.' } };
+export const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` });
+export const json = (schema: Json) => ({ 'application/json': { schema } });
+
 /** Two complete OpenAPI documents, before and after a change. */
 export interface Pair {
   base: JsonObject;
@@ -20,8 +26,6 @@ export function documentWith(parts: JsonObject): JsonObject {
   return { openapi: '3.1.0', info: { title: 'Small', version: '1.0.0' }, paths: {}, ...parts };
 }
 
-const done = { 200: { description: 'Done.' } };
-
 /** Returns a document whose only operation is POST /things. The operation has the given members. */
 export function operationWith(operation: JsonObject, parts: JsonObject = {}): JsonObject {
   return documentWith({ paths: { '/things': { post: { responses: done, ...operation } } }, ...parts });
@@ -32,36 +36,27 @@ export function operations(base: JsonObject, head: JsonObject): Pair {
   return { base: operationWith(base), head: operationWith(head) };
 }
 
-/**
- * Returns two documents with the given schemas as their request bodies. `schemas` contains the components for the
- * references in these schemas.
- */
-export function sent(base: Json, head: Json, schemas: { base?: JsonObject; head?: JsonObject } = {}): Pair {
-  const body = (schema: Json) => ({ requestBody: { required: true, content: { 'application/json': { schema } } } });
-  return {
-    base: operationWith(body(base), componentsOf(schemas.base)),
-    head: operationWith(body(head), componentsOf(schemas.head)),
-  };
+/** The components for the references in the schemas of two documents. */
+interface Components {
+  base?: JsonObject;
+  head?: JsonObject;
 }
 
-/** Returns two documents whose response bodies have the given schemas. By default, the response is a successful one. */
-export function received(
-  base: Json,
-  head: Json,
-  schemas: { base?: JsonObject; head?: JsonObject; status?: number } = {},
-): Pair {
-  const { status = 200 } = schemas;
-  const answer = (schema: Json) => ({
-    responses: { [status]: { description: 'An answer.', content: { 'application/json': { schema } } } },
-  });
-  return {
-    base: operationWith(answer(base), componentsOf(schemas.base)),
-    head: operationWith(answer(head), componentsOf(schemas.head)),
-  };
+/** Returns two documents with the given schemas as their request bodies. */
+export function sent(base: Json, head: Json, components: Components = {}): Pair {
+  return documentsWith(schema => ({ requestBody: { required: true, content: json(schema) } }), base, head, components);
 }
 
-function componentsOf(schemas: JsonObject | undefined): JsonObject {
-  return schemas === undefined ? {} : { components: { schemas } };
+/** Returns two documents whose response bodies have the given schemas. */
+export function received(base: Json, head: Json, components: Components = {}, status = 200): Pair {
+  const answer = (schema: Json) => ({ responses: { [status]: { description: 'An answer.', content: json(schema) } } });
+  return documentsWith(answer, base, head, components);
+}
+
+function documentsWith(write: (schema: Json) => JsonObject, base: Json, head: Json, components: Components): Pair {
+  const documentOf = (schema: Json, schemas: JsonObject | undefined) =>
+    operationWith(write(schema), schemas ? { components: { schemas } } : {});
+  return { base: documentOf(base, components.base), head: documentOf(head, components.head) };
 }
 
 /** Returns an object schema with these fields. An exclamation mark after a name makes the field required. */
@@ -78,16 +73,15 @@ export function changesOf({ base, head }: Pair): Change[] {
 }
 
 /**
- * Returns the changes as texts such as `breaking response-field-removed`. The most severe changes come first. Equal
- * texts are repeated.
+ * Returns all changes between two documents as one text, such as `breaking path-removed, additive path-added`. The most
+ * severe changes come first. Equal texts are repeated.
  */
-export function verdictOf(pair: Pair): string[] {
-  return changesOf(pair).map(({ level, rule }) => `${level} ${rule}`);
-}
-
-/** Returns all changes between two documents as one text, such as `breaking path-removed, additive path-added`. */
 export function verdictsOf(pair: Pair): string {
-  return verdictOf(pair).join(', ') || 'no change';
+  return (
+    changesOf(pair)
+      .map(({ level, rule }) => `${level} ${rule}`)
+      .join(', ') || 'no change'
+  );
 }
 
 /**

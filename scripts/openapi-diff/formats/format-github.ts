@@ -1,8 +1,8 @@
 import { relative } from 'node:path';
-import type { Difference } from '../compare-documents.ts';
+import { isMap, isScalar, isSeq, LineCounter, type Node, parseDocument } from 'yaml';
+import type { Difference } from '../change.ts';
 import type { Source } from '../read-source.ts';
-import { linesOf } from './line-of.ts';
-import { actionOf, groupOf, placesOf, summarize } from './phrases.ts';
+import { actionOf, groupOf, placesOf, summarize } from './format-text.ts';
 
 const commands = { breaking: 'error', risky: 'warning', additive: 'notice', unused: 'notice' };
 
@@ -28,4 +28,26 @@ function escapeData(text: string): string {
 
 function escapeProperty(text: string): string {
   return escapeData(text).replaceAll(':', '%3A').replaceAll(',', '%2C');
+}
+
+/**
+ * Returns a function that finds the line of a JSON pointer's target in a JSON or YAML text, counted from 1. If the
+ * target is missing, the function returns the line of the nearest parent.
+ */
+export function linesOf(text: string): (pointer: string) => number {
+  const counter = new LineCounter();
+  const root = parseDocument(text.replace(/^\uFEFF/, ''), { lineCounter: counter }).contents;
+  return pointer => {
+    let node: unknown = root;
+    let offset = root?.range?.[0] ?? 0;
+    for (const token of pointer.split('/').slice(1)) {
+      const name = token.replaceAll('~1', '/').replaceAll('~0', '~');
+      const pair = isMap(node) && node.items.find(({ key }) => isScalar(key) && String(key.value) === name);
+      const item = isSeq(node) && node.items[Number(name)];
+      if (!pair && !item) break;
+      offset = ((pair ? pair.key : item) as Node).range?.[0] ?? offset;
+      node = pair ? pair.value : item;
+    }
+    return counter.linePos(offset).line;
+  };
 }

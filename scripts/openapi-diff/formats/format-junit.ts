@@ -1,6 +1,5 @@
-import type { Change } from '../change.ts';
-import type { Difference } from '../compare-documents.ts';
-import { actionOf, groupOf, placesOf, summarize, usageOf } from './phrases.ts';
+import type { Change, Difference } from '../change.ts';
+import { actionOf, groupOf, placesOf, summarize, usageOf } from './format-text.ts';
 
 /**
  * Writes a JUnit report with a test case for each change. Breaking changes are reported as failed tests. Accepted and
@@ -36,10 +35,7 @@ function formatChange(change: Change): string {
   return `${open}${result}</testcase>`;
 }
 
-/**
- * Returns why a change does not count: the accept file accepts it, or it affects no client. Otherwise returns
- * undefined.
- */
+/** Returns why a change does not count: the accept file accepts it, or it affects no client. */
 function reasonToSkip(change: Change): string | undefined {
   return groupOf(change) === 'unused' ? usageOf(change).trim() : change.accepted;
 }
@@ -47,10 +43,6 @@ function reasonToSkip(change: Change): string | undefined {
 /** Escapes a text for XML, and removes control characters, which XML 1.0 forbids. */
 function escapeXml(text: string): string {
   const allowed = [...text].filter(character => character >= ' ' || character === '\n').join('');
-  return allowed
-    .replaceAll('&', '&amp;')
-    .replaceAll('<', '&lt;')
-    .replaceAll('>', '&gt;')
-    .replaceAll('"', '&quot;')
-    .replaceAll('\n', '&#10;');
+  const escaped = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', '\n': '&#10;' };
+  return allowed.replace(/[&<>"\n]/g, character => escaped[character as keyof typeof escaped]);
 }

@@ -1,12 +1,8 @@
-import type { Change } from '../change.ts';
-import type { Difference } from '../compare-documents.ts';
+import type { Change, Difference } from '../change.ts';
 import { levels } from '../rules.ts';
-import { actionOf, groupOf, placesOf, summarize } from './phrases.ts';
+import { actionOf, groupOf, placesOf, summarize } from './format-text.ts';
 
-/**
- * A text that identifies this program's comment on a pull request. The next run then replaces that comment instead of
- * adding another one.
- */
+/** Identifies this program's comment on a pull request, so that the next run replaces the comment. */
 const commentMarker = '<!-- openapi-diff -->';
 
 /** The maximum length of the output. GitHub refuses comments with more than 65,536 characters. */

@@ -1,11 +1,8 @@
-import { childOf, childrenOf, DocumentError, itemsOf, type Located, targetOf, textOf } from '../document.ts';
+import { childOf, DocumentError, itemsOf, type Located, targetOf, textOf } from '../document.ts';
 import { isObject, type JsonObject } from '../json.ts';
 import type { Fragment } from './shape.ts';
 
-/**
- * A schema object without its `$ref` and `allOf`. The code calls such a schema object an atom. The schemas in `$ref`
- * and `allOf` are separate atoms.
- */
+/** A schema object without its `$ref` and `allOf`. The schemas in `$ref` and `allOf` are separate atoms. */
 export interface Atom extends Located {
   value: JsonObject;
   /**
@@ -15,10 +12,7 @@ export interface Atom extends Located {
   isOutermost: boolean;
 }
 
-/**
- * Returns the schema objects (atoms) that a value must satisfy. Returns undefined if one of these schemas is `false`,
- * because no value satisfies `false`.
- */
+/** Returns the atoms that a value must satisfy, or undefined if one schema is `false`, which no value satisfies. */
 export function atomsOf(fragment: Fragment): Atom[] | undefined {
   const atoms: Atom[] = [];
   const passed = new Set<string>();
@@ -34,18 +28,15 @@ export function atomsOf(fragment: Fragment): Atom[] | undefined {
     const { $ref, allOf, ...own } = node.value;
     if (Object.keys(own).length > 0) atoms.push({ ...node, value: own, isOutermost });
     if (typeof $ref === 'string') {
-      expand(targetOf(node, $ref), isOutermost && !Object.keys(own).some(keyword => !isAnnotation(keyword)));
+      expand(targetOf(node, $ref), isOutermost && Object.keys(own).every(isAnnotation));
     }
-    if (allOf !== undefined) for (const one of itemsOf(childOf(node, 'allOf'))) expand(one, false);
+    for (const one of itemsOf(childOf(node, 'allOf'))) expand(one, false);
   };
   for (const part of fragment) expand(part, fragment.length === 1);
   return isPossible ? atoms : undefined;
 }
 
-/**
- * Returns the JSON pointer that the output shows for a schema. If the schema has a reference, this is the pointer of
- * the reference's target.
- */
+/** Returns the JSON pointer that the output shows for a schema. Follows the references of the schema. */
 export function pointerOf([node]: Fragment, passed = new Set<string>()): string {
   if (node === undefined) return '#';
   const reference = textOf(node, '$ref');
@@ -53,27 +44,9 @@ export function pointerOf([node]: Fragment, passed = new Set<string>()): string 
   return pointerOf([targetOf(node, reference)], passed.add(node.pointer));
 }
 
-/** Returns a list of alternatives for each `anyOf` and `oneOf` of a schema object (atom). */
+/** Returns a list of alternatives for each `anyOf` and `oneOf` of an atom. */
 export function unionsOf(atom: Atom): Located[][] {
   return ['anyOf', 'oneOf'].map(key => itemsOf(childOf(atom, key))).filter(union => union.length > 0);
-}
-
-export function propertiesOf(atom: Atom): Map<string, Located> {
-  return new Map(childrenOf(childOf(atom, 'properties')));
-}
-
-export function requiredOf(atom: Atom): string[] {
-  const { required } = atom.value;
-  return Array.isArray(required) ? required.filter(name => typeof name === 'string') : [];
-}
-
-/** Whether a name matches a pattern of `patternProperties`. An invalid pattern matches no name. */
-export function isMatch(pattern: string, name: string): boolean {
-  try {
-    return new RegExp(pattern, 'u').test(name);
-  } catch {
-    return false;
-  }
 }
 
 /** Splits a text at white space. Returns the set of its words, which are keywords of JSON Schema. */
@@ -81,21 +54,14 @@ export function keywordsOf(text: string): Set<string> {
   return new Set(text.split(/\s+/));
 }
 
-/** The keywords that neither allow nor refuse values. */
 const annotations = keywordsOf(
   'title description examples example deprecated readOnly writeOnly default definitions externalDocs xml discriminator',
 );
 
-/**
- * The keywords that refer to other schemas. They begin with a dollar sign, like many annotations, but they are not
- * annotations.
- */
+/** The keywords with a dollar sign that are not annotations, because they refer to other schemas. */
 const references = keywordsOf('$ref $dynamicRef $recursiveRef');
 
-/**
- * Whether a keyword neither allows nor refuses values. An unknown keyword may refuse values, so it does not count as an
- * annotation.
- */
+/** Whether a keyword neither allows nor refuses values. An unknown keyword may refuse values, so it does not count. */
 export function isAnnotation(keyword: string): boolean {
   if (keyword.startsWith('$')) return !references.has(keyword);
   return annotations.has(keyword) || keyword.startsWith('x-');
@@ -115,8 +81,8 @@ export const groups = [
 ];
 
 /**
- * Returns the keywords that `Shape` (a normalized schema) keeps in `rest`. These are all constraints that have no
- * separate property in `Shape`. Keywords that have a meaning only together share an object.
+ * Returns the keywords that `Shape` (a normalized schema) keeps in `rest`: all constraints without a property in
+ * `Shape`. Keywords that have a meaning only together share an object.
  */
 export function restOf(schema: JsonObject): JsonObject[] {
   const left = Object.keys(schema).filter(keyword => !isAnnotation(keyword) && !compared.has(keyword));

@@ -1,6 +1,5 @@
 import { type Turns, turnBetween } from '../change.ts';
-import { matchKeys } from '../json.ts';
-import { quote } from '../sentence.ts';
+import { matchKeys, quote } from '../json.ts';
 import { enter, nameAt, type Place, report, reportRest, type SchemaPair } from './pair.ts';
 import { type Fragment, isClosed, type Shape } from './shape.ts';
 
@@ -42,17 +41,13 @@ export function compareFields(pair: SchemaPair): void {
   compareAdditional(pair);
 }
 
-/**
- * Returns the rules and messages for an added, removed or changed field. The rules and messages depend on whether the
- * schema excludes unlisted fields, and on whether the field is readOnly or writeOnly.
- */
+/** Returns the rules and messages for a change of a field, which may be readOnly or writeOnly or in a closed schema. */
 function turnsOf({ base, head, direction }: SchemaPair, field: string): Turns {
   const isHidden = head.fields.hidden.has(field);
   if (direction === 'response') {
     const added = ['response-field-unannounced', '{} is new, but the old schema excluded other fields.'] as const;
     const removed = ['response-field-removed', '{} is now writeOnly, so responses omit it.'] as const;
-    const isClosedBefore = isClosed(base.fields.additional);
-    return { ...turnsOfResponses, ...(isClosedBefore && { added }), ...(isHidden && { removed }) };
+    return { ...turnsOfResponses, ...(isClosed(base.fields.additional) && { added }), ...(isHidden && { removed }) };
   }
   if (!isHidden && !isClosed(head.fields.additional)) return turnsOfRequests;
   const message = `{} is ${isHidden ? 'now readOnly, so it is ' : ''}no longer accepted.`;
@@ -90,25 +85,19 @@ function comparePatterns(pair: SchemaPair): void {
   reportRest(pair, !isUnsafe);
 }
 
-/**
- * Compares how two schemas treat additional fields. A schema may exclude them, allow all of them, or have one schema
- * for all of them.
- */
+/** Compares additional fields. A schema may exclude them, allow all of them, or have one schema for all of them. */
 function compareAdditional(pair: SchemaPair): void {
   const { base, head, direction } = pair;
   const [was, is] = [isClosed(base.fields.additional), isClosed(head.fields.additional)];
   if (was !== is) {
     const words = `${is ? 'no longer ' : ''}lets through fields that are not described`;
     report(pair, `${direction}-fields-${is ? 'closed' : 'opened'}`, words);
-  } else if (!is && (base.fields.additional.length > 0 || head.fields.additional.length > 0)) {
+  } else if (!is) {
     enter(pair, anyField, base.fields.additional, head.fields.additional);
   }
 }
 
-/**
- * Compares the item schemas of two array schemas: the schemas of the first items (`prefixItems`), and the schema of all
- * other items.
- */
+/** Compares the schemas of the first items of an array (`prefixItems`), and the schema of all other items. */
 export function compareItems(pair: SchemaPair): void {
   const { base, head } = pair;
   const places = Math.max(base.prefixItems.length, head.prefixItems.length);
@@ -118,15 +107,12 @@ export function compareItems(pair: SchemaPair): void {
 }
 
 function compareItem(pair: SchemaPair, field: string, base: Fragment, head: Fragment): void {
+  const { direction } = pair;
   const [was, is] = [isClosed(base), isClosed(head)];
-  if (was && is) return;
   const place: Place = { kind: 'item', field, isAlwaysSent: true };
   if (was === is) {
-    if (base.length > 0 || head.length > 0) enter(pair, place, base, head);
-    return;
-  }
-  const { direction } = pair;
-  if (is === (direction === 'request')) {
+    if (!is) enter(pair, place, base, head);
+  } else if (is === (direction === 'request')) {
     reportRest(pair, false, place);
   } else {
     const words = is ? 'is no longer' : 'may be';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { check_compat, initSync } from 'jsoncompat';
-import { canonicalText, type Json, type JsonObject } from '../json.ts';
+import { canonicalText, type Json, type JsonObject, remember } from '../json.ts';
 import { groups, isAnnotation, keywordsOf } from './atoms.ts';
 import { isSerious, reportRest, type SchemaComparison, type SchemaPair } from './pair.ts';
 import { type Fragment, noMap, type Shape } from './shape.ts';
@@ -9,8 +9,7 @@ import { type Constraint, writeConstraint, writePlain } from './write-schema.ts'
 
 /**
  * Compares keywords that have no rule of their own, such as `not` and `if`. A change is safe if it only removes
- * constraints from requests, or only adds constraints to responses. A change is also safe if the library jsoncompat
- * finds it safe.
+ * constraints from requests or adds constraints to responses, or if the library jsoncompat finds it safe.
  */
 export function compareRest(pair: SchemaPair): void {
   const { base, head, comparison, direction } = pair;
@@ -48,34 +47,25 @@ function isJudgedFully({ keywords, definitions, isComplete }: Constraint): boole
   return isComplete && isJudged({ ...keywords, $defs: definitions });
 }
 
-/**
- * Writes the base schema with the given constraints. Changes in other parts of the schema do not matter here, because
- * other rules report them.
- */
+/** Writes the base schema with the given constraints. Other rules report changes in other parts of the schema. */
 function writeWith(base: Shape, constraints: readonly Constraint[]): JsonObject {
   const judged = constraints.filter(isJudgedFully);
   const keywords = judged.map(one => one.keywords);
   return { ...writePlain(base, keywords), $defs: Object.assign({}, ...judged.map(({ definitions }) => definitions)) };
 }
 
-/**
- * Checks the verdict of the rules with the library jsoncompat. If the rules find no breaking or risky change but the
- * library does, reports an unsafe change. Other calls check the schemas of fields and items.
- */
+/** Reports an unsafe change if only jsoncompat finds one. Other calls check the schemas of fields and items. */
 export function audit(pair: SchemaPair): void {
   const { base, head, comparison } = pair;
   if (pair.findings.some(one => isSerious(one) && one.only !== 'optional')) return;
-  const isForbidden = (shape: Shape, name: string) =>
-    shape.fields.required.has(name) && !shape.fields.properties.has(name);
-  const all = new Set([base, head].flatMap(({ fields }) => [...fields.properties.keys(), ...fields.required]));
-  const names = [...all].filter(
-    name =>
-      base.fields.properties.has(name) !== head.fields.properties.has(name) ||
-      base.fields.required.has(name) !== head.fields.required.has(name) ||
-      isForbidden(base, name),
-  );
-  const [before, after] = [base, head].map(shape => writePlain(withFields(shape, names)));
-  if (isCompatible(comparison, before ?? {}, after ?? {}) === false) reportRest(pair, false);
+  const [had, has] = [base.fields, head.fields];
+  const all = new Set([had, has].flatMap(({ properties, required }) => [...properties.keys(), ...required]));
+  const isOther = (name: string) =>
+    had.properties.has(name) !== has.properties.has(name) || had.required.has(name) !== has.required.has(name);
+  const isForbidden = (name: string) => had.required.has(name) && !had.properties.has(name);
+  const names = [...all].filter(name => isOther(name) || isForbidden(name));
+  const [before, after] = [writePlain(withFields(base, names)), writePlain(withFields(head, names))];
+  if (isCompatible(comparison, before, after) === false) reportRest(pair, false);
 }
 
 /**
@@ -95,54 +85,44 @@ function withFields(shape: Shape, names: readonly string[]): Shape {
   return { ...shape, fields };
 }
 
-const require = createRequire(import.meta.url);
-let isReady = false;
-
-/**
- * The maximum number of different questions to jsoncompat in one comparison. The library needs up to 100 ms for each
- * answer, and a document may have thousands of changes.
- */
+/** The maximum number of questions to jsoncompat, which needs up to 100 ms for an answer, in one comparison. */
 const mostQuestions = 60;
 
 /**
- * Whether the new schema is safe for a client of the old schema. A request schema must accept all old requests. A
- * response schema must allow only old responses. Returns undefined if jsoncompat gave no answer. The change then counts
- * as unsafe, unless the other rules have found it safe.
+ * Asks jsoncompat whether the new schema accepts all old requests, or allows only old responses. Returns undefined
+ * after too many questions. The change then counts as unsafe, unless the other rules have found it safe.
  *
  * jsoncompat is not sufficient for the whole comparison: it answers only yes or no, ignores readOnly, reports a merged
  * allOf as narrower, and ignores every keyword that it does not know. Therefore this code resolves readOnly and allOf
- * before it calls jsoncompat. The library decides only about keywords without a rule, and checks the verdicts of the
- * rules.
+ * before it calls jsoncompat.
  */
 function isCompatible(comparison: SchemaComparison, base: JsonObject, head: JsonObject): boolean | undefined {
   const { direction, answers } = comparison;
   const [baseText, headText] = [canonicalText(base), canonicalText(head)];
   if (baseText === headText) return true;
   const key = `${baseText} ${headText}`;
-  const known = answers.get(key);
-  if (known !== undefined || answers.size >= mostQuestions) return known;
-  const answer = ask(baseText, headText, direction === 'request' ? 'deserializer' : 'serializer');
-  answers.set(key, answer);
-  return answer;
+  if (answers.size >= mostQuestions && !answers.has(key)) return undefined;
+  return remember(answers, key, () => {
+    loadLibrary();
+    try {
+      return check_compat(baseText, headText, direction === 'request' ? 'deserializer' : 'serializer');
+    } catch {
+      // The library throws an error for unsupported keywords and for schemas that no value satisfies.
+      return false;
+    }
+  });
 }
 
-function ask(base: string, head: string, role: 'serializer' | 'deserializer'): boolean {
-  if (!isReady) {
-    initSync({ module: readFileSync(require.resolve('jsoncompat/jsoncompat_wasm_bg.wasm')) });
-    isReady = true;
-  }
-  try {
-    return check_compat(base, head, role);
-  } catch {
-    // The library throws an error for unsupported keywords and for schemas that no value satisfies.
-    return false;
-  }
+let isLoaded = false;
+
+/** Loads jsoncompat before the first question, because most comparisons have no question. */
+function loadLibrary(): void {
+  if (isLoaded) return;
+  initSync({ module: readFileSync(createRequire(import.meta.url).resolve('jsoncompat/jsoncompat_wasm_bg.wasm')) });
+  isLoaded = true;
 }
 
-/**
- * The keywords that the library jsoncompat supports, grouped by the type of their values. For other keywords, the
- * library wrongly calls every change safe.
- */
+/** The keywords that jsoncompat supports, by the type of their values. It wrongly calls changes of others safe. */
 const judged = {
   plain: keywordsOf(
     `type enum const required multipleOf minimum maximum exclusiveMinimum exclusiveMaximum minLength maxLength pattern

@@ -1,28 +1,21 @@
 import type { Report } from '../change.ts';
 import type { Located } from '../document.ts';
-import { sentence } from '../sentence.ts';
+import { sentence } from '../json.ts';
 import { compareFields, compareItems } from './compare-children.ts';
-import { compareDiscriminators } from './compare-discriminators.ts';
 import { audit, compareRest } from './compare-rest.ts';
 import { compareLimits, compareValues } from './compare-values.ts';
-import { compareVariants } from './compare-variants.ts';
+import { compareDiscriminators, compareVariants } from './compare-variants.ts';
 import { isSerious, nameAt, pairOf, type SchemaComparison, type SchemaPair } from './pair.ts';
 import { readShape } from './read-shape.ts';
 import type { Direction, Fragment, SchemaReader, Shape } from './shape.ts';
 
-/**
- * Begins the comparison of all schemas in one direction: of data that a client sends (`request`) or receives
- * (`response`).
- */
 export function beginComparison(base: Located, head: Located, direction: Direction): SchemaComparison {
-  const readers = { base: readerOf(base, direction), head: readerOf(head, direction) };
-  return { direction, ...readers, pairs: new Map(), answers: new Map() };
-}
-
-function readerOf(root: Located, direction: Direction): SchemaReader {
   const marker = direction === 'request' ? 'readOnly' : 'writeOnly';
-  const isUsed = JSON.stringify(root.value).includes(`"${marker}":true`);
-  return { root, shapes: new Map(), marker: isUsed ? marker : undefined };
+  const readerOf = (root: Located): SchemaReader => {
+    const isUsed = JSON.stringify(root.value).includes(`"${marker}":true`);
+    return { root, shapes: new Map(), marker: isUsed ? marker : undefined };
+  };
+  return { direction, base: readerOf(base), head: readerOf(head), pairs: new Map(), answers: new Map() };
 }
 
 /** The place of a whole body or parameter in the API. */
@@ -45,20 +38,18 @@ interface Visit {
   outer: Visit | undefined;
 }
 
-/**
- * If many fields of one body have the same changed schema, the comparison reports at most this number of these fields.
- */
+/** The maximum number of fields of one body that the comparison reports if they have the same changed schema. */
 const mostTimes = 16;
 
 /**
- * In some documents, most schemas refer to most other schemas. After this number of visits, the comparison therefore
- * visits each pair of schemas only once. The output then lists every change, but not every place of a change.
+ * After this number of visits, the comparison visits each pair of schemas only once, because in some documents most
+ * schemas refer to most others. The output then lists every change, but not every place of a change.
  */
 const manyVisits = 60;
 
 /**
- * Reports the changes of a body or a parameter. Visits the shortest paths of fields first. Compares each pair of
- * schemas only once, even if many operations share the pair.
+ * Reports the changes of a body or a parameter, the shortest paths of fields first. Compares each pair of schemas only
+ * once, even if many operations share the pair.
  */
 export function compareSchemas(comparison: SchemaComparison, root: Root, base: Fragment, head: Fragment): void {
   const pair = pairOf(comparison, readShape(comparison.base, base), readShape(comparison.head, head));
@@ -75,22 +66,14 @@ export function compareSchemas(comparison: SchemaComparison, root: Root, base: F
       if (count >= mostTimes || isWithin(visit, pair)) continue;
       if (visits.length >= manyVisits) pair.isVisited = true;
       times.set(pair, count + 1);
-      const isAlternative = place.kind === 'alternative';
-      visits.push({
-        pair,
-        subject: nameAt(place, visit.subject),
-        field: joinFields(visit.field, place.field),
-        isAlwaysSent: isAlternative ? visit.isAlwaysSent : place.isAlwaysSent,
-        outer: visit,
-      });
+      const field = joinFields(visit.field, place.field);
+      const isAlwaysSent = place.isAlwaysSent ?? visit.isAlwaysSent;
+      visits.push({ pair, subject: nameAt(place, visit.subject), field, isAlwaysSent, outer: visit });
     }
   }
 }
 
-/**
- * Whether the path to this visit already contains the same pair of schemas. This happens because a schema can contain
- * itself.
- */
+/** Whether the path to this visit already contains the pair, because a schema contains itself. */
 function isWithin(visit: Visit, pair: SchemaPair): boolean {
   for (let one: Visit | undefined = visit; one !== undefined; one = one.outer) if (one.pair === pair) return true;
   return false;
@@ -98,10 +81,10 @@ function isWithin(visit: Visit, pair: SchemaPair): boolean {
 
 function reportAt({ operation, where, isError, report }: Root, visit: Visit): void {
   const isErrorKey = isError && visit.field === 'error.key';
-  for (const { rule, message, field, base, head, only } of visit.pair.findings) {
+  for (const { message, field, only, ...finding } of visit.pair.findings) {
     if (only === (isErrorKey ? 'no error key' : 'error key') || (only === 'optional' && visit.isAlwaysSent)) continue;
     const text = sentence(message(visit.subject));
-    report({ rule, message: text, field: joinFields(visit.field, field), base, head, operation, where });
+    report({ ...finding, message: text, field: joinFields(visit.field, field), operation, where });
   }
 }
 
@@ -128,7 +111,6 @@ function compareOnce(pair: SchemaPair): void {
   pair.state = 'compared';
 }
 
-/** Whether the comparison of two schemas, or of the schemas inside them, has found a difference. */
 function isChanged(pair: SchemaPair): boolean {
   return leadsTo(pair, 'isChanged', ({ findings }) => findings.length > 0);
 }
@@ -138,9 +120,8 @@ const mostDepth = 24;
 let depth = 0;
 
 /**
- * Whether the head schema can replace the base schema without an effect on clients. Compares the two schemas and all
- * schemas in them. Returns false if the comparison of these schemas is already running, because a schema contains
- * itself.
+ * Whether the head schema can replace the base schema without an effect on clients. Returns false if the comparison of
+ * these schemas is already running, because a schema contains itself.
  */
 function isSafe(comparison: SchemaComparison, base: Shape, head: Shape): boolean {
   if (depth >= mostDepth) return false;
@@ -153,10 +134,7 @@ function isSafe(comparison: SchemaComparison, base: Shape, head: Shape): boolean
   }
 }
 
-/**
- * Whether a test succeeds for a pair of schemas or for a pair inside it. Stores each final result in the property that
- * `answer` names.
- */
+/** Whether a test succeeds for a pair or for a pair inside it. Stores each final result in the property `answer`. */
 function leadsTo(root: SchemaPair, answer: 'isChanged' | 'isUnsafe', test: (pair: SchemaPair) => boolean): boolean {
   if (root[answer] !== undefined) return root[answer];
   const visited = new Set([root]);

@@ -1,38 +1,27 @@
-import { isSame, type Json } from '../json.ts';
-import { oneOf, textOfValue, textOfValues } from '../sentence.ts';
+import { isSame, type Json, textOfValue, textOfValues } from '../json.ts';
 import { type Facet, facets } from './facets.ts';
 import { report, type SchemaPair } from './pair.ts';
-import { isDisjoint, type Kind, type Limits, type Shape, typesOf } from './shape.ts';
+import { isDisjoint, type Kind, kinds, type Limits, type Shape, typesOf } from './shape.ts';
 
 export function compareValues(pair: SchemaPair): void {
-  compareNull(pair);
   compareTypes(pair);
   if (pair.base.variants.length === 0 && pair.head.variants.length === 0) compareLists(pair);
   compareDefaults(pair);
   compareDeprecation(pair);
 }
 
-/**
- * Whether a schema allows every type. For such a schema, no rule reports null separately, because null is only one of
- * its many types.
- */
-function hasEveryKind(shape: Shape): boolean {
-  return ['null', 'boolean', 'fraction', 'string', 'array', 'object'].every(kind => shape.kinds.includes(kind as Kind));
-}
-
-function compareNull(pair: SchemaPair): void {
-  const { base, head, direction } = pair;
-  const [had, has] = [base.kinds.includes('null'), head.kinds.includes('null')];
-  if (had === has || hasEveryKind(base) || hasEveryKind(head)) return;
-  const words = `may ${has ? '' : 'no longer '}be ${direction === 'request' ? 'sent as ' : ''}null`;
-  report(pair, `${direction}-null-${has ? 'added' : 'removed'}`, words);
-}
-
+/** Compares the allowed types. Reports null separately, unless null is only one of all types of a schema. */
 function compareTypes(pair: SchemaPair): void {
-  const { base, head } = pair;
-  const withoutNull = (shape: Shape, other: Shape) =>
-    hasEveryKind(shape) || hasEveryKind(other) ? shape.kinds : shape.kinds.filter(kind => kind !== 'null');
-  const [had, has] = [withoutNull(base, head), withoutNull(head, base)];
+  const { base, head, direction } = pair;
+  const hasEveryType = (shape: Shape) => kinds.every(kind => kind === 'integer' || shape.kinds.includes(kind));
+  const isNullSeparate = !hasEveryType(base) && !hasEveryType(head);
+  const typesIn = (shape: Shape) => shape.kinds.filter(kind => kind !== 'null' || !isNullSeparate);
+  const [had, has] = [typesIn(base), typesIn(head)];
+  const hasNull = head.kinds.includes('null');
+  if (isNullSeparate && base.kinds.includes('null') !== hasNull) {
+    const words = `may ${hasNull ? '' : 'no longer '}be ${direction === 'request' ? 'sent as ' : ''}null`;
+    report(pair, `${direction}-null-${hasNull ? 'added' : 'removed'}`, words);
+  }
   // If both schemas list their values, the types are not compared, because the comparison of the lists is more exact.
   if (base.values !== undefined && head.values !== undefined && !isDisjoint(had, has)) return;
   compareFacet(pair, types, had, has);
@@ -54,19 +43,18 @@ function compareLists(pair: SchemaPair): void {
   const has = head.values.filter(value => value !== null);
   const removed = had.filter(value => !has.some(one => isSame(one, value)));
   const added = has.filter(value => !had.some(one => isSame(one, value)));
-  const isOther = removed.length > 0 && removed.length === had.length && added.length > 0;
-  const isReplaced = direction === 'response' && isOther;
-  const at = direction === 'response' ? ({ only: 'no error key' } as const) : {};
+  const isResponse = direction === 'response';
+  const isReplaced = isResponse && removed.length > 0 && removed.length === had.length && added.length > 0;
+  const at = isResponse ? ({ only: 'no error key' } as const) : {};
+  const oneOf = (values: readonly Json[]) => `${values.length === 1 ? '' : 'one of '}${textOfValues(values)}`;
   if (isReplaced) report(pair, 'response-enum-replaced', `is ${oneOf(has)} instead of ${oneOf(had)}`, at);
-  const tell = (value: Json, turn: 'removed' | 'added') => {
-    const [text, isNew] = [textOfValue(value), turn === 'added'];
-    const message = () => `the error key ${text} is ${isNew ? 'new' : 'gone'}.`;
-    if (direction === 'response') report(pair, `error-key-${turn}`, message, { only: 'error key' });
-    if (!isReplaced)
-      report(pair, `${direction}-enum-value-${turn}`, `${isNew ? 'may be' : 'is no longer'} ${text}`, at);
+  const tell = (text: string, turn: 'removed' | 'added', verb: string, state: string) => {
+    if (isResponse)
+      report(pair, `error-key-${turn}`, () => `the error key ${text} is ${state}.`, { only: 'error key' });
+    if (!isReplaced) report(pair, `${direction}-enum-value-${turn}`, `${verb} ${text}`, at);
   };
-  for (const value of removed) tell(value, 'removed');
-  for (const value of added) tell(value, 'added');
+  for (const value of removed) tell(textOfValue(value), 'removed', 'is no longer', 'gone');
+  for (const value of added) tell(textOfValue(value), 'added', 'may be', 'new');
 }
 
 function compareDefaults(pair: SchemaPair): void {
@@ -88,8 +76,8 @@ function compareDeprecation(pair: SchemaPair): void {
 const types: Pick<Facet, 'rule' | 'verb' | 'text' | 'refuses'> = {
   rule: 'type',
   verb: 'is',
-  text: kinds => {
-    const names = typesOf(kinds as Kind[]);
+  text: allowed => {
+    const names = typesOf(allowed as Kind[]);
     if (names.length >= 6) return 'of any type';
     const articles = names.map(name => (name === 'null' ? name : /^[aeiou]/.test(name) ? `an ${name}` : `a ${name}`));
     return articles.join(' or ') || 'nothing';
@@ -97,9 +85,7 @@ const types: Pick<Facet, 'rule' | 'verb' | 'text' | 'refuses'> = {
   refuses: (some, others) => others.some(kind => !some.includes(kind)),
 };
 
-/**
- * Compares lengths, numbers, counts, patterns and formats. Compares only the limits of types that both schemas allow.
- */
+/** Compares lengths, numbers, counts, patterns and formats, of types that both schemas allow. */
 export function compareLimits(pair: SchemaPair): void {
   const { base, head } = pair;
   // Skips a schema with a list of values, because the list itself limits the values.
@@ -117,8 +103,8 @@ const patternRules = {
 } as const;
 
 /**
- * Reports a change of a limit, such as the allowed types or a maximum length. The new limit may both exclude old values
- * and allow new values. In this case, the function reports only the change that breaks clients in this direction.
+ * Reports a change of a limit, such as the allowed types or a maximum length. If the new limit both excludes old values
+ * and allows new values, reports only the change that breaks clients in this direction.
  */
 function compareFacet(pair: SchemaPair, facet: typeof types, had: Limits, has: Limits): void {
   const { rule, verb, text, refuses } = facet;

@@ -1,5 +1,4 @@
-import type { JsonObject } from '../json.ts';
-import { quote } from '../sentence.ts';
+import { type JsonObject, quote } from '../json.ts';
 import type { Atom } from './atoms.ts';
 import type { Kind, Limits } from './shape.ts';
 

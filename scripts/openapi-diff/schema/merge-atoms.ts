@@ -1,6 +1,6 @@
 import { childOf, childrenOf, exists, isTrue, itemsOf, type Located } from '../document.ts';
-import { byFirst, canonicalText, type Json, type JsonObject } from '../json.ts';
-import { type Atom, atomsOf, isMatch, propertiesOf, requiredOf, restOf } from './atoms.ts';
+import { canonicalText, type Json, remember, sortedBy } from '../json.ts';
+import { type Atom, atomsOf, restOf } from './atoms.ts';
 import { facets } from './facets.ts';
 import {
   type Fields,
@@ -24,6 +24,12 @@ export function mergeAtoms(reader: SchemaReader, atoms: readonly Atom[], pointer
   const left = listed === undefined ? allowed : allowed.filter(kind => listed.some(value => kindOf(value) === kind));
   const isEvaluated = !hasAny(atoms, 'if') && !hasAny(atoms, 'dependentSchemas');
   const hasContains = hasAny(atoms, 'contains');
+  // The shape has properties for `unevaluatedProperties` and `unevaluatedItems` if they only consider merged keywords.
+  const leftOf = ({ value, isOutermost }: Atom) =>
+    restOf(value).filter(({ unevaluatedProperties: fields, unevaluatedItems: items }) => {
+      const isMerged = isEvaluated && isOutermost && (fields !== undefined || (items !== undefined && !hasContains));
+      return !isMerged && fields !== true && items !== true;
+    });
   return {
     pointer,
     fieldsPointer: pointer,
@@ -33,15 +39,7 @@ export function mergeAtoms(reader: SchemaReader, atoms: readonly Atom[], pointer
     ...(left.includes('array') ? itemsIn(atoms, isEvaluated && !hasContains) : { prefixItems: [], items: [] }),
     fields: left.includes('object') ? fieldsOf(reader, atoms, isEvaluated) : noFields,
     variants: [],
-    rest: atoms
-      .flatMap(({ value, isOutermost }) =>
-        restOf(value).filter(({ unevaluatedProperties: fields, unevaluatedItems: items }) => {
-          const isMerged =
-            isEvaluated && isOutermost && (fields !== undefined || (items !== undefined && !hasContains));
-          return !isMerged && fields !== true && items !== true;
-        }),
-      )
-      .sort((a, b) => byFirst([canonicalText(a)], [canonicalText(b)])),
+    rest: sortedBy(atoms.flatMap(leftOf), canonicalText),
     ...annotationsOf(atoms),
   };
 }
@@ -59,25 +57,18 @@ export function annotationsOf(atoms: readonly Atom[]): Pick<Shape, 'discriminato
 }
 
 function kindsOf(atoms: readonly Atom[]): Kind[] {
-  let left: Kind[] = [...kinds];
-  for (const { value } of atoms) {
-    if (value.type === undefined) continue;
-    const types = Array.isArray(value.type) ? value.type : [value.type];
-    left = left.filter(kind => types.includes(kind) || (types.includes('number') && isNumber(kind)));
-  }
-  return left;
+  const lists = atoms.flatMap(({ value: { type } }) => (type === undefined ? [] : [[type].flat()]));
+  return kinds.filter(kind =>
+    lists.every(types => types.includes(kind) || (types.includes('number') && isNumber(kind))),
+  );
 }
 
 function valuesOf(atoms: readonly Atom[]): Json[] | undefined {
-  let left: Map<string, Json> | undefined;
-  for (const { value } of atoms) {
-    for (const list of [value.enum, Object.hasOwn(value, 'const') ? [value.const as Json] : undefined]) {
-      if (!Array.isArray(list)) continue;
-      const texts = new Map(list.map(one => [canonicalText(one), one]));
-      left = left === undefined ? texts : new Map([...left].filter(([text]) => texts.has(text)));
-    }
-  }
-  return left && [...left].sort(byFirst).map(([, value]) => value);
+  const constants = atoms.flatMap(atom => nodesAt(atom, 'const')).map(({ value }) => [value as Json]);
+  const lists = [...atoms.map(({ value }) => value.enum).filter(Array.isArray), ...constants];
+  const [first, ...others] = lists.map(list => new Map(list.map(one => [canonicalText(one), one])));
+  const common = first && [...first].filter(([text]) => others.every(other => other.has(text)));
+  return common && sortedBy(common, ([text]) => text).map(([, value]) => value);
 }
 
 /**
@@ -85,11 +76,19 @@ function valuesOf(atoms: readonly Atom[]): Json[] | undefined {
  * schema for additional fields applies.
  */
 function fieldsOf({ marker }: SchemaReader, atoms: readonly Atom[], isEvaluated: boolean): Fields {
-  const required = new Set(atoms.flatMap(requiredOf));
-  const declared = atoms.map(propertiesOf);
+  const required = new Set(
+    atoms
+      .flatMap(({ value: { required } }) => (Array.isArray(required) ? required : []))
+      .filter(name => typeof name === 'string'),
+  );
+  const declared = atoms.map(atom => new Map(childrenOf(childOf(atom, 'properties'))));
   const names = new Set([...declared.flatMap(fields => [...fields.keys()]), ...required]);
   const properties = new Map<string, Fragment>();
   const hidden = new Map<string, string>();
+  const patterned = new Map<string, Located[]>();
+  for (const [pattern, node] of atoms.flatMap(atom => childrenOf(childOf(atom, 'patternProperties')))) {
+    remember(patterned, pattern, () => []).push(node);
+  }
   for (const name of [...names].sort()) {
     // concat() needs less memory than flatMap() here. flatMap() would reserve space for 17 elements in each of these
     // many short lists.
@@ -111,35 +110,32 @@ function fieldsOf({ marker }: SchemaReader, atoms: readonly Atom[], isEvaluated:
     properties,
     required,
     additional,
-    patterned: hasAny(atoms, 'patternProperties') ? patternedOf(atoms) : noMap,
+    patterned: patterned.size > 0 ? patterned : noMap,
     hidden: hidden.size > 0 ? hidden : noMap,
   };
 }
 
-function patternedOf(atoms: readonly Atom[]): Map<string, Fragment> {
-  const patterned = new Map<string, Fragment>();
-  for (const [pattern, node] of atoms.flatMap(atom => childrenOf(childOf(atom, 'patternProperties')))) {
-    patterned.set(pattern, [...(patterned.get(pattern) ?? []), node]);
-  }
-  return patterned;
+function fieldOf(atom: Atom, name: string, declared: Located | undefined): Located[] {
+  const patterned = childrenOf(childOf(atom, 'patternProperties'));
+  const matching = patterned.filter(([pattern]) => isMatch(pattern, name)).map(([, node]) => node);
+  const listed = declared ? [declared, ...matching] : matching;
+  return listed.length > 0 ? listed : limitsAt(atom, 'additionalProperties');
 }
 
-function fieldOf(atom: Atom, name: string, declared: Located | undefined): Located[] {
-  const matching = Object.keys((atom.value.patternProperties ?? {}) as JsonObject)
-    .filter(pattern => isMatch(pattern, name))
-    .flatMap(pattern => nodesAt(childOf(atom, 'patternProperties'), pattern));
-  if (declared !== undefined || matching.length > 0) return declared ? [declared, ...matching] : matching;
-  return limitsAt(atom, 'additionalProperties');
+/** Whether a name matches a pattern of `patternProperties`. An invalid pattern matches no name. */
+function isMatch(pattern: string, name: string): boolean {
+  try {
+    return new RegExp(pattern, 'u').test(name);
+  } catch {
+    return false;
+  }
 }
 
 function nodesAt(node: Located, key: string): Located[] {
   return [childOf(node, key)].filter(exists);
 }
 
-/**
- * Returns a list with the schema of a keyword, such as `items`. The list is empty if this schema is missing or has no
- * constraint.
- */
+/** Returns a list with the schema of a keyword, such as `items`, if the schema has a constraint. */
 function limitsAt(atom: Atom, key: string): Located[] {
   return nodesAt(atom, key).filter(one => !isOpen([one]));
 }
@@ -150,10 +146,7 @@ function limitsOf(atoms: readonly Atom[], left: readonly Kind[]): Shape['limits'
   return Object.fromEntries(read.filter(([, { length }]) => length > 0));
 }
 
-/**
- * Merges the schemas of array items. If no atom has `items`, `unevaluatedItems` applies to the items after
- * `prefixItems`.
- */
+/** Merges the schemas of array items. Without `items`, `unevaluatedItems` applies to the items after `prefixItems`. */
 function itemsIn(atoms: readonly Atom[], isEvaluated: boolean): Pick<Shape, 'prefixItems' | 'items'> {
   const lists = atoms.map(atom => ({ listed: itemsOf(childOf(atom, 'prefixItems')), others: limitsAt(atom, 'items') }));
   const length = Math.max(0, ...lists.map(({ listed }) => listed.length));

@@ -1,5 +1,5 @@
+import { quote, remember } from '../json.ts';
 import { type RuleId, rules } from '../rules.ts';
-import { quote } from '../sentence.ts';
 import { readShape } from './read-shape.ts';
 import type { Direction, Fragment, SchemaReader, Shape } from './shape.ts';
 
@@ -13,10 +13,7 @@ export interface SchemaComparison {
   answers: Map<string, boolean>;
 }
 
-/**
- * A schema in the base document and its counterpart in the head document. Each pair of schemas is compared at most
- * once.
- */
+/** A schema in the base document and its counterpart in the head document. Each pair is compared at most once. */
 export interface SchemaPair {
   comparison: SchemaComparison;
   direction: Direction;
@@ -28,12 +25,9 @@ export interface SchemaPair {
   inner: { pair: SchemaPair; place: Place }[];
   /** Whether a visit has already reported the findings of this pair. */
   isVisited?: boolean;
-  /** Whether this pair, or a pair inside it, has a finding. Undefined if this has not been determined yet. */
+  /** Whether this pair, or a pair inside it, has a finding. Undefined until this has been determined. */
   isChanged?: boolean;
-  /**
-   * Whether this pair, or a pair inside it, has a breaking or risky finding. Undefined if this has not been determined
-   * yet.
-   */
+  /** Whether this pair, or a pair inside it, has a breaking or risky finding. Undefined until this is determined. */
   isUnsafe?: boolean;
 }
 
@@ -46,10 +40,7 @@ interface LocalFinding {
   field: string;
   base: string;
   head: string;
-  /**
-   * Limits the finding to some values: only error keys (`error.key`), all values except error keys, or only values that
-   * may be missing.
-   */
+  /** Limits the finding to error keys (`error.key`), to all other values, or to values that may be missing. */
   only?: 'error key' | 'no error key' | 'optional';
 }
 
@@ -59,8 +50,8 @@ export interface Place {
   kind: 'field' | 'any field' | 'item' | 'alternative';
   /** The path of the field inside the containing value, such as `title`, `*` or `[]`. */
   field: string;
-  /** Whether the value is always present, so that its default has no effect. */
-  isAlwaysSent: boolean;
+  /** Whether the value is always present, so that its default has no effect. An alternative depends on its union. */
+  isAlwaysSent?: boolean;
 }
 
 /** Returns the name of an inner value for a message. The name may contain the name of the outer value. */
@@ -71,10 +62,7 @@ export function nameAt({ kind, field }: Place, outer: string): string {
   return outer;
 }
 
-/**
- * Adds a finding. `what` is a function that returns the message, or a text that follows the name of the changed value
- * in the message.
- */
+/** Adds a finding. `what` returns the message, or is the text after the name of the changed value in the message. */
 export function report(
   { findings, base, head }: SchemaPair,
   rule: RuleId,
@@ -95,13 +83,12 @@ export function enter({ comparison, inner }: SchemaPair, place: Place, base: Fra
 }
 
 export function pairOf(comparison: SchemaComparison, base: Shape, head: Shape): SchemaPair {
-  const partners = comparison.pairs.get(base) ?? [];
+  const partners = remember(comparison.pairs, base, () => []);
   const known = partners.find(pair => pair.head === head);
   if (known) return known;
   const { direction } = comparison;
   const pair: SchemaPair = { comparison, direction, base, head, findings: [], inner: [], state: 'new' };
   partners.push(pair);
-  comparison.pairs.set(base, partners);
   return pair;
 }
 
@@ -110,23 +97,18 @@ export function isSerious({ rule, only }: LocalFinding): boolean {
   return rules[rule].level !== 'additive' && only !== 'error key';
 }
 
-const restRules = {
-  request: {
-    safe: ['request-schema-widened', 'accepts all old values, and maybe more'],
-    unsafe: ['request-schema-narrowed', 'may refuse old values'],
-  },
-  response: {
-    safe: ['response-schema-narrowed', 'allows only old values'],
-    unsafe: ['response-schema-widened', 'may allow new values'],
-  },
-} as const;
+const restMessages = {
+  'request-schema-widened': 'accepts all old values, and maybe more',
+  'request-schema-narrowed': 'may refuse old values',
+  'response-schema-widened': 'may allow new values',
+  'response-schema-narrowed': 'allows only old values',
+};
 
-/**
- * Reports a difference that has no rule of its own. The difference is safe if every value of the sender's schema is
- * also a value of the receiver's schema.
- */
+/** Reports a difference without its own rule. It is safe if the receiver accepts every value of the sender. */
 export function reportRest(pair: SchemaPair, isSafe: boolean, place?: Place): void {
-  const [rule, what] = restRules[pair.direction][isSafe ? 'safe' : 'unsafe'];
-  const name = (subject: string) => (place ? nameAt(place, subject) : subject);
-  report(pair, rule, subject => `the schema of ${name(subject)} ${what}.`, { field: place?.field ?? '' });
+  const { direction } = pair;
+  const rule = `${direction}-schema-${isSafe === (direction === 'request') ? 'widened' : 'narrowed'}` as const;
+  const nameOf = (subject: string) => (place ? nameAt(place, subject) : subject);
+  const message = (subject: string) => `the schema of ${nameOf(subject)} ${restMessages[rule]}.`;
+  report(pair, rule, message, { field: place?.field ?? '' });
 }

@@ -11,9 +11,7 @@ export type Fragment = readonly Located[];
 export const kinds = ['null', 'boolean', 'integer', 'fraction', 'string', 'array', 'object'] as const;
 export type Kind = (typeof kinds)[number];
 
-/**
- * The limits of one facet. A facet is a way to limit values, such as their length. An empty list allows every value.
- */
+/** The limits of one facet, such as the length of a text. An empty list allows every value. */
 export type Limits = readonly (number | string)[];
 
 /** The constraints on the fields of objects. */
@@ -24,10 +22,7 @@ export interface Fields {
   additional: Fragment;
   /** The schemas of all fields that match a pattern (`patternProperties`). */
   patterned: ReadonlyMap<string, Fragment>;
-  /**
-   * The JSON pointers of the fields that are never sent in this direction: readOnly fields in a request, writeOnly
-   * fields in a response. The keys are the names of the fields.
-   */
+  /** The JSON pointers of the fields that are not sent: readOnly fields of requests, writeOnly fields of responses. */
   hidden: ReadonlyMap<string, string>;
 }
 
@@ -47,35 +42,24 @@ export const noFields: Fields = {
  * equal shapes.
  */
 export interface Shape {
-  /**
-   * The JSON pointer of the schema. If the schema is only a reference, this is the pointer of the reference's target.
-   */
+  /** The JSON pointer of the schema, or of the target if the schema is only a reference. */
   pointer: string;
-  /**
-   * The JSON pointer of the schema that contains the fields. This pointer differs from `pointer` if the schema is a
-   * union of null and a reference.
-   */
+  /** The JSON pointer of the schema that contains the fields, for example in a union of null and a reference. */
   fieldsPointer: string;
   /** The allowed types, in the order of the constant `kinds`. */
   kinds: readonly Kind[];
-  /** The allowed values if the schema lists them (`enum`, `const`). Otherwise undefined. */
+  /** The allowed values if the schema lists them (`enum`, `const`). */
   values: Json[] | undefined;
-  /** The limits of the values. Each key is the name of a facet. A facet that limits nothing has no entry. */
+  /** The limits by the name of their facet. A facet that limits nothing has no entry. */
   limits: Readonly<Record<string, Limits>>;
   prefixItems: readonly Fragment[];
   /** The schema of the items after `prefixItems`. */
   items: Fragment;
   fields: Fields;
-  /**
-   * The alternatives of the schema (`anyOf`, `oneOf`). If the list is not empty, each alternative is a complete shape
-   * that contains all constraints.
-   */
+  /** The alternatives of the schema (`anyOf`, `oneOf`). Each alternative contains all constraints of the schema. */
   variants: Shape[];
   discriminator: Located | undefined;
-  /**
-   * The keywords that have no separate property in `Shape`. The library jsoncompat judges whether a change of these
-   * keywords is safe.
-   */
+  /** The keywords without a property in `Shape`. The library jsoncompat judges whether their change is safe. */
   rest: JsonObject[];
   fallback: Json | undefined;
   isDeprecated: boolean;
@@ -85,10 +69,7 @@ export interface Shape {
 export interface SchemaReader {
   root: Located;
   shapes: Map<string, Shape>;
-  /**
-   * The keyword that marks fields that are never sent in this direction. Undefined if the document does not use this
-   * keyword.
-   */
+  /** The keyword of fields that are never sent in this direction. Undefined if the document does not use it. */
   marker: 'readOnly' | 'writeOnly' | undefined;
 }
 
@@ -111,10 +92,7 @@ export function isDisjoint(some: readonly Kind[], others: readonly Kind[]): bool
 }
 
 export function typesOf(of: readonly Kind[]): string[] {
-  const types = of.map(kind =>
-    kind === 'fraction' || (kind === 'integer' && of.includes('fraction')) ? 'number' : kind,
-  );
-  return [...new Set<string>(types)];
+  return [...new Set(of.map(kind => (isNumber(kind) && of.includes('fraction') ? 'number' : kind)))];
 }
 
 export function kindOf(value: Json): Kind {

@@ -1,33 +1,30 @@
 import { createHash } from 'node:crypto';
 import { targetOf } from '../document.ts';
-import { canonicalText, isObject, type Json, type JsonObject } from '../json.ts';
+import { canonicalText, isObject, type Json, type JsonObject, remember } from '../json.ts';
 import { facets } from './facets.ts';
 import { keyOf, readShape } from './read-shape.ts';
 import { type Fragment, isClosed, isOpen, kinds, type SchemaReader, type Shape, typesOf } from './shape.ts';
 
-/**
- * The maximum depth of fields that an identity considers. Schemas with equal identities may differ below this depth.
- */
+/** The maximum depth of fields in an identity. Schemas with equal identities may differ below this depth. */
 const mostDepth = 6;
 const identities = new WeakMap<Shape, string[]>();
 
-/**
- * Returns a text that identifies a normalized schema (shape): its fields, types and constraints, down to six levels of
- * fields. Schemas that are only written differently have the same text.
- */
-export function identityOf(reader: SchemaReader, shape: Shape, depth = mostDepth): string {
-  const known = identities.get(shape) ?? [];
-  identities.set(shape, known);
-  const writeChild = (fragment: Fragment) =>
-    depth === 0 ? keyOf(fragment) : identityOf(reader, readShape(reader, fragment), depth - 1);
-  known[depth] ??= createHash('sha1').update(canonicalText(identifyingPart())).digest('base64');
-  return known[depth];
+/** Returns a text that identifies the shape of a fragment. Equivalent schemas have the same text. */
+export function identityAt(reader: SchemaReader, fragment: Fragment, depth = mostDepth): string {
+  return identityOf(reader, readShape(reader, fragment), depth);
+}
 
-  function identifyingPart(): Json {
-    const { variants, fallback = null, isDeprecated, rest } = shape;
-    if (variants.length === 0) return [writePlain(shape, rest, writeChild), fallback, isDeprecated];
-    return [[...new Set(variants.map(one => identityOf(reader, one, depth)))].sort(), fallback, isDeprecated];
-  }
+export function identityOf(reader: SchemaReader, shape: Shape, depth = mostDepth): string {
+  const known = remember(identities, shape, () => []);
+  if (known[depth] !== undefined) return known[depth];
+  const { variants, fallback = null, isDeprecated, rest } = shape;
+  const writeChild = (child: Fragment) => (depth === 0 ? keyOf(child) : identityAt(reader, child, depth - 1));
+  const alternatives = [...new Set(variants.map(one => identityOf(reader, one, depth)))].sort();
+  const content = variants.length > 0 ? alternatives : writePlain(shape, rest, writeChild);
+  known[depth] = createHash('sha1')
+    .update(canonicalText([content, fallback, isDeprecated]))
+    .digest('base64');
+  return known[depth];
 }
 
 /** One entry of `rest` as a JSON Schema, with all definitions that its references need. */
@@ -35,10 +32,7 @@ export interface Constraint {
   text: string;
   keywords: JsonObject;
   definitions: JsonObject;
-  /**
-   * Whether `definitions` contains all needed definitions. If a schema needs more than `mostDefinitions`, some are
-   * missing.
-   */
+  /** Whether `definitions` contains all needed definitions, because they are at most `mostDefinitions`. */
   isComplete: boolean;
 }
 
@@ -68,7 +62,7 @@ export function writeConstraint(reader: SchemaReader, keywords: JsonObject): Con
   const isComplete = waiting.size <= mostDefinitions;
   const contents = isComplete
     ? definitions
-    : Object.fromEntries([...waiting].map(([name, one]) => [name, identityOf(reader, readShape(reader, one))]));
+    : Object.fromEntries([...waiting].map(([name, one]) => [name, identityAt(reader, one)]));
   return { text: canonicalText([resolved, contents]), keywords: resolved, definitions, isComplete };
 }
 
@@ -81,10 +75,7 @@ function withReferences(reader: SchemaReader, value: Json, refer: (fragment: Fra
   return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, withReferences(reader, one, refer)]));
 }
 
-/**
- * Converts a normalized schema (shape) to a JSON Schema. `writeChild` writes the schemas of fields and items.
- * `constraints` contains the keywords from `rest`.
- */
+/** Converts a shape to a JSON Schema with `constraints` from `rest`. `writeChild` writes its fields and items. */
 export function writePlain(
   shape: Shape,
   constraints: readonly JsonObject[] = [],
@@ -107,8 +98,7 @@ export function writePlain(
   const limits = facets.flatMap(({ name, write }) => (shape.limits[name] ? write(shape.limits[name]) : []));
   const repeated: JsonObject[] = [];
   for (const one of [...limits, ...constraints]) {
-    // If two constraints use the same keyword, the second constraint goes into `allOf`, because an object cannot repeat
-    // a key.
+    // An object cannot repeat a keyword, so a second constraint with the keyword goes into `allOf`.
     if (Object.keys(one).some(keyword => Object.hasOwn(written, keyword))) repeated.push(one);
     else Object.assign(written, one);
   }

@@ -1,21 +1,13 @@
 import { type Report, type Turns, turnBetween } from './change.ts';
 import { childOf, childrenOf, exists, follow, isTrue, type Located, nothingIn } from './document.ts';
-import { matchKeys } from './json.ts';
+import { matchKeys, sentence } from './json.ts';
 import type { RuleId } from './rules.ts';
 import { compareSchemas } from './schema/compare-schemas.ts';
 import type { SchemaComparison } from './schema/pair.ts';
 import type { Direction } from './schema/shape.ts';
-import { sentence } from './sentence.ts';
-
-/** The comparison of two documents: the comparison of their schemas, and a function that receives the findings. */
-interface Comparison {
-  schemas: Readonly<Record<Direction, SchemaComparison>>;
-  report: Report;
-}
 
 /** A part of an operation in both documents. One document may lack the part. */
 export interface Part {
-  comparison: Comparison;
   base: Located;
   head: Located;
   operation: string;
@@ -23,11 +15,13 @@ export interface Part {
   /** Whether the client receives the request and sends the response, as a receiver of webhooks does. */
   isReceived: boolean;
   isError: boolean;
+  /** The comparisons of all schemas in the two documents. */
+  schemas: Readonly<Record<Direction, SchemaComparison>>;
+  report: Report;
 }
 
-export function tell({ comparison, operation, where, base, head }: Part, rule: RuleId, message: string): void {
-  const at = { operation, where, field: '', base: base.pointer, head: head.pointer };
-  comparison.report({ rule, message: sentence(message), ...at });
+export function tell({ report, operation, where, base, head }: Part, rule: RuleId, message: string): void {
+  report({ rule, message: sentence(message), operation, where, field: '', base: base.pointer, head: head.pointer });
 }
 
 export function partAt(part: Part, key: string): Part {
@@ -38,18 +32,12 @@ export function followed(part: Part): Part {
   return { ...part, base: follow(part.base), head: follow(part.head) };
 }
 
-export function isInBoth({ base, head }: Part): boolean {
-  return exists(base) && exists(head);
-}
-
 /** Applies a function, such as `textOf`, to a part in the base document and in the head document. */
 export function both<Value>({ base, head }: Part, read: (node: Located) => Value): [was: Value, is: Value] {
   return [read(base), read(head)];
 }
 
-/**
- * Combines the inner parts of a part from both documents by key. An inner part that only one document has is included.
- */
+/** Combines the inner parts of a part from both documents by key. Includes parts that only one document has. */
 export function matchParts(part: Part, [had, has]: readonly [Parts, Parts]): [key: string, part: Part][] {
   return matchKeys(had, has).map(([key, was, is]) => {
     return [key, { ...part, base: was ?? nothingIn(part.base), head: is ?? nothingIn(part.head) }];
@@ -64,14 +52,10 @@ export function partsAt(part: Part, key: string): [key: string, part: Part][] {
   return matchParts(around, both(around, childrenOf));
 }
 
-/**
- * Compares the schemas of a part. Set `isAlwaysSent` if the sender never omits the value. The default of the schema
- * then has no effect.
- */
+/** Compares the schemas of a part. If the sender never omits the value (`isAlwaysSent`), its default has no effect. */
 export function compareSchemaOf(part: Part, subject: string, direction: Direction, isAlwaysSent = false): void {
-  const { schemas, report } = part.comparison;
   const [base, head] = both(part, schema => [schema].filter(exists));
-  compareSchemas(schemas[direction], { ...part, subject, isAlwaysSent, report }, base, head);
+  compareSchemas(part.schemas[direction], { ...part, subject, isAlwaysSent }, base, head);
 }
 
 export function compareDeprecation(part: Part, subject: string): void {
@@ -80,14 +64,12 @@ export function compareDeprecation(part: Part, subject: string): void {
     tell(part, is ? 'deprecated' : 'deprecation-lifted', `${subject} is ${is ? '' : 'no longer '}deprecated.`);
 }
 
-/**
- * Reports a part that became required or optional, was added or was removed. Returns the part if both documents have
- * it.
- */
+/** Reports a part that became required or optional, was added or removed. Returns a part that both documents have. */
 export function comparePresence(part: Part, turns: Turns, subject: string): Part | undefined {
-  const there = isInBoth(part) ? followed(part) : part;
+  const isInBoth = exists(part.base) && exists(part.head);
+  const there = isInBoth ? followed(part) : part;
   const [was, is] = both(part, node => (exists(node) ? isTrue(follow(node), 'required') : undefined));
   const turn = turnBetween(turns, was, is, subject);
   if (turn) tell(there, ...turn);
-  return isInBoth(part) ? there : undefined;
+  return isInBoth ? there : undefined;
 }
