@@ -86,7 +86,7 @@ describe('a repeated audit entry', () => {
     expect(others).toEqual([]);
   });
 
-  test('an audit entry that occurs again after the time in which the audit log counts repetitions is written in full again', async () => {
+  test('the audit log writes an audit entry in full again if the entry recurs after the audit log has stopped counting its repetitions', async () => {
     const { record, lines } = auditLog(20);
     record(...failed('203.0.113.7'));
     record(...failed('203.0.113.7'));

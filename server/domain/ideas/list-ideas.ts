@@ -57,14 +57,14 @@ export async function listIdeas(op: ReadOperation, filter: IdeaFilter, place: Pl
     hasCursor: place.cursor !== undefined,
   };
   const isSearch = q !== '' || values.tagId !== 0;
-  const rows =
-    isSearch && !isPending
-      ? await searchIdeas(op, form, values)
-      : ((isSearch ? undefined : await readFarPage(op, form, values)) ?? (await readList(op, form, values)));
+  const read = isSearch && !isPending ? searchIdeas : readList;
+  const rows = await read(op, form, values);
   return cutPage(rows, place, ({ key, id }) => ({ sort, key, id }));
 }
 
 async function readList(op: ReadOperation, form: Omit<ListForm, 'rowsOfStatus' | 'index'>, values: ListArguments) {
+  const far = await readFarPage(op, form, values);
+  if (far) return far;
   const index = values.tagId === 0 ? null : 'tag';
   const isFirstPage = values.offset === 0 && index === null;
   const rowsOfStatus = isFirstPage ? (enoughRows.find(rows => rows >= values.limit) ?? null) : null;

@@ -28,7 +28,7 @@ export async function readFarPage(
   form: Form,
   values: ListArguments,
 ): Promise<RankedIdea[] | undefined> {
-  if (values.offset < farOffset) return undefined;
+  if (values.q !== '' || values.tagId !== 0 || values.offset < farOffset) return undefined;
   const { isPending, isPublic } = form;
   const statuses = await op.query(selectShownStatuses, { ...values, isPending, isPublic });
   return walk(op, farQueries, { ...form, reach: null }, { ...values, statusIds: statuses.map(({ id }) => id) });
