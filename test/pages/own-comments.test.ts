@@ -214,17 +214,21 @@ describe('deleting a comment', () => {
   });
 });
 
-test('edits and deletions of comments count against RATE_LIMIT_MEMBER, and above the limit the page says when to try again', async () => {
+test('edits and deletions of comments count against RATE_LIMIT_MEMBER, and above the limit the form keeps the reason and says when to try again', async () => {
   const limited = await startServerForTest({ on: server, clock, environment: { RATE_LIMIT_MEMBER: '1' } });
-  const { email, password } = await givePassword(server, memberId);
-  const visitor = new Visitor(limited);
-  await visitor.signIn(email, password);
-  const id = await comment('As it was', visitor);
+  const id = await comment('As it was');
+  const { email, password } = await givePassword(server, world.ownerId);
+  const moderator = new Visitor(limited);
+  await moderator.signIn(email, password);
+  const change = (verb: 'edit' | 'delete', fields: Record<string, string>) =>
+    moderator.submit(commentPath(id, verb), commentPath(id, verb), fields);
+  expect((await change('edit', { body: 'Kinder' })).status).toBe(303);
   for (const verb of ['edit', 'delete'] as const) {
-    const sent = await visitor.submit(commentPath(id, verb), commentPath(id, verb), { body: 'Changed' });
+    const sent = await change(verb, { body: 'Changed', reason: 'Not our tone' });
     expect([sent.status, problemIn(sent.html)]).toEqual([429, expect.stringContaining('Try again in 60 minutes')]);
+    expect(sent.html).toContain('>Not our tone</textarea>');
   }
-  expect(await commentsOf()).toEqual([{ id, body: 'As it was', edited_at: null }]);
+  expect(await commentsOf()).toMatchObject([{ id, body: 'Kinder' }]);
 });
 
 describe('the copies of a comment', () => {

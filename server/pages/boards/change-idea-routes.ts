@@ -12,9 +12,8 @@ import { t } from '../../text/catalogue.ts';
 import { shortLine } from '../../text/plain-text.ts';
 import { problemOfAction } from '../shell/act.ts';
 import { FormProblem, type Problem } from '../shell/form.ts';
-import type { Route } from '../shell/visit.ts';
-import { readReason, reasonField } from './change-reason.ts';
-import { showIdea } from './idea-page.ts';
+import type { Question, Route } from '../shell/visit.ts';
+import { askAgain, readReason, reasonField } from './change-reason.ts';
 import { refusedText } from './member-routes.ts';
 import { type BoardVisit, changeAsMember, memberOf, pathOn } from './opened-board.ts';
 import { frameOfBoard } from './present-idea.ts';
@@ -37,31 +36,33 @@ export const changeIdeaRoutes: Route<AccountOfUser | undefined>[] = [
   },
   {
     path: '/b/:slug/ideas/:id/delete',
-    ask: async visit => {
-      const { board, idea } = await readChangeable(visit);
-      const button = t('boards.delete_idea.button');
-      return {
-        heading: t('boards.delete_idea.heading_html', { title: shortLine(idea.title, 200) }),
-        explanation: t('boards.delete_idea.explanation', {
-          comments: idea.comment_count,
-          votes: idea.up_count + idea.down_count,
-        }),
-        field: reasonField(visit, idea, 'of_idea'),
-        button,
-        frame: frameOfBoard(visit, board, { page: button }),
-        back: { label: t('shell.labels.cancel'), href: pathOn(visit.request, `/ideas/${idea.id}`) },
-      };
-    },
+    ask: askToDelete,
     run: async visit => {
       const ideaId = visit.id();
       const reason = readReason(visit);
       await changeAsMember(visit, op => deleteIdea(op, ideaId, reason), [turnOnIdea(ideaId)]);
       return pathOn(visit.request, '', { notice: 'idea_deleted' });
     },
-    again: showIdea,
+    again: askAgain(askToDelete),
     problemOf: problemOfAction,
   },
 ];
+
+async function askToDelete(visit: BoardVisit): Promise<Question> {
+  const { board, idea } = await readChangeable(visit);
+  const button = t('boards.delete_idea.button');
+  return {
+    heading: t('boards.delete_idea.heading_html', { title: shortLine(idea.title, 200) }),
+    explanation: t('boards.delete_idea.explanation', {
+      comments: idea.comment_count,
+      votes: idea.up_count + idea.down_count,
+    }),
+    field: reasonField(visit, idea, 'of_idea'),
+    button,
+    frame: frameOfBoard(visit, board, { page: button }),
+    back: { label: t('shell.labels.cancel'), href: pathOn(visit.request, `/ideas/${idea.id}`) },
+  };
+}
 
 /**
  * Shows the form for editing an idea. If the server has refused the form, the page keeps the texts that the person
@@ -70,7 +71,6 @@ export const changeIdeaRoutes: Route<AccountOfUser | undefined>[] = [
 async function showEdit(visit: BoardVisit, problem?: Problem) {
   const { board, idea } = visit.isSent ? await readTexts(visit) : await readChangeable(visit);
   const kept = (name: 'title' | 'body') => (visit.isSent ? visit.field(name) : idea[name]);
-  const reason = reasonField(visit, idea, 'of_change');
   const data = {
     action: visit.request.url,
     title: kept('title'),
@@ -79,7 +79,7 @@ async function showEdit(visit: BoardVisit, problem?: Problem) {
     // changed the idea meanwhile. The person can then compare both texts and save.
     updatedAt: presentTime(idea.updated_at),
     minutes: changeMinutes,
-    reason: reason && { ...reason, value: visit.field('reason') },
+    reason: reasonField(visit, idea, 'of_change'),
     back: pathOn(visit.request, `/ideas/${idea.id}`),
   };
   return visit.page('edit-idea', frameOfBoard(visit, board, { page: t('boards.edit_idea.title') }), data, { problem });

@@ -1,6 +1,8 @@
 import { Reason } from '../../../contract/ideas.ts';
 import { t } from '../../text/catalogue.ts';
-import { FormProblem } from '../shell/form.ts';
+import { FormProblem, type Problem } from '../shell/form.ts';
+import type { Question } from '../shell/visit.ts';
+import { showIdea } from './idea-page.ts';
 import { type BoardVisit, memberOf } from './opened-board.ts';
 
 const maxReasonLength = 500;
@@ -16,6 +18,7 @@ export function reasonField(visit: BoardVisit, text: { author_id: number }, hint
     label: t('boards.change_reason.label'),
     hint: t(`boards.change_reason.${hint}`),
     maxlength: maxReasonLength,
+    value: visit.field('reason'),
   };
 }
 
@@ -26,4 +29,13 @@ export function readReason(visit: BoardVisit): string | undefined {
   const reason = Reason.safeParse(given);
   if (!reason.success) throw new FormProblem(422, t('boards.change_reason.refused'));
   return reason.data;
+}
+
+/**
+ * Answers a refused deletion. If the person can send the form again, shows the question again with the entered reason.
+ * Otherwise shows the idea.
+ */
+export function askAgain(ask: (visit: BoardVisit) => Promise<Question>) {
+  return async (visit: BoardVisit, problem: Problem) =>
+    problem instanceof FormProblem ? visit.question(await ask(visit), problem) : showIdea(visit, problem);
 }

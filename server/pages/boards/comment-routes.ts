@@ -11,9 +11,8 @@ import { shortLine } from '../../text/plain-text.ts';
 import { problemOfAction } from '../shell/act.ts';
 import { FormProblem, type Problem } from '../shell/form.ts';
 import { shownName } from '../shell/show.ts';
-import type { Route } from '../shell/visit.ts';
-import { readReason, reasonField } from './change-reason.ts';
-import { showIdea } from './idea-page.ts';
+import type { Question, Route } from '../shell/visit.ts';
+import { askAgain, readReason, reasonField } from './change-reason.ts';
 import { type BoardVisit, changeAsMember, memberOf, pathOn } from './opened-board.ts';
 import { frameOfBoard } from './present-idea.ts';
 
@@ -37,29 +36,31 @@ export const commentRoutes: Route<AccountOfUser | undefined>[] = [
   },
   {
     path: '/b/:slug/ideas/:id/comments/:comment/delete',
-    ask: async visit => {
-      const { ideaId } = placeOf(visit);
-      const comment = await readChangeable(visit);
-      const button = t('boards.delete_comment.button');
-      return {
-        heading: t('boards.delete_comment.heading_html', { author: shownName(comment.author_name) }),
-        explanation: t('boards.delete_comment.explanation', { comment: shortLine(comment.body, 300, '') }),
-        field: reasonField(visit, comment, 'of_change'),
-        button,
-        frame: frameOfBoard(visit, await readBoard(memberOf(visit)), { page: button }),
-        back: { label: t('shell.labels.cancel'), href: pathOn(visit.request, `/ideas/${ideaId}`) },
-      };
-    },
+    ask: askToDelete,
     run: async visit => {
       const place = placeOf(visit);
       const reason = readReason(visit);
       await changeAsMember(visit, op => deleteComment(op, place, reason), [turnOnIdea(place.ideaId)]);
       return `${pathOn(visit.request, `/ideas/${place.ideaId}`, { notice: 'comment_deleted' })}#comments`;
     },
-    again: showIdea,
+    again: askAgain(askToDelete),
     problemOf: problemOfAction,
   },
 ];
+
+async function askToDelete(visit: BoardVisit): Promise<Question> {
+  const { ideaId } = placeOf(visit);
+  const comment = await readChangeable(visit);
+  const button = t('boards.delete_comment.button');
+  return {
+    heading: t('boards.delete_comment.heading_html', { author: shownName(comment.author_name) }),
+    explanation: t('boards.delete_comment.explanation', { comment: shortLine(comment.body, 300, '') }),
+    field: reasonField(visit, comment, 'of_change'),
+    button,
+    frame: frameOfBoard(visit, await readBoard(memberOf(visit)), { page: button }),
+    back: { label: t('shell.labels.cancel'), href: pathOn(visit.request, `/ideas/${ideaId}`) },
+  };
+}
 
 function placeOf(visit: BoardVisit): CommentOfIdea {
   return { ideaId: visit.id(), commentId: visit.id('comment') };
@@ -73,11 +74,10 @@ async function showEdit(visit: BoardVisit, problem?: Problem) {
   const op = memberOf(visit);
   const board = await readBoard(op);
   const comment = visit.isSent ? await readComment(op, ideaId, commentId) : await readChangeable(visit);
-  const reason = reasonField(visit, comment, 'of_change');
   const data = {
     action: visit.request.url,
     body: visit.isSent ? visit.field('body') : comment.body,
-    reason: reason && { ...reason, value: visit.field('reason') },
+    reason: reasonField(visit, comment, 'of_change'),
     minutes: changeMinutes,
     isRefused: problem !== undefined,
     back: `${pathOn(visit.request, `/ideas/${ideaId}`)}#comment-${commentId}`,

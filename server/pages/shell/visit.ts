@@ -67,7 +67,7 @@ export interface Question {
   /** A checkbox for an optional part of the operation. The checkbox is checked by default. */
   choice?: { name: string; label: string } | undefined;
   /** A field for an optional text. */
-  field?: { name: string; label: string; hint: string; maxlength: number } | undefined;
+  field?: { name: string; label: string; hint: string; maxlength: number; value?: string } | undefined;
   button: string;
   isHarmless?: boolean;
   back: Link;
@@ -217,9 +217,9 @@ export class Visit<Account extends AccountOfUser | undefined = AccountOfUser> {
     return { page: render(frame, given), status };
   }
 
-  question(question: Question): Answer {
+  question(question: Question, problem?: Problem): Answer {
     const { button, frame = button } = question;
-    return this.page(confirmationPage, frame, question);
+    return this.page(confirmationPage, frame, question, { problem });
   }
 
   /**
