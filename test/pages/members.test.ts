@@ -535,3 +535,11 @@ test('a member can send at most RATE_LIMIT_MEMBER votes and comments in an hour,
   clock.set(new Date(start.getTime() + 3_600_000));
   expect((await vote(id, 'down', visitor)).status).toBe(303);
 });
+
+test('a GET request to the path of a form on the page of an idea is redirected to this page', async () => {
+  const id = await put('The one');
+  for (const form of ['vote', 'comments', 'follow']) {
+    const { status, location } = await member.get(`${ideaPath(id)}/${form}`);
+    expect([form, status, location]).toEqual([form, 303, ideaPath(id)]);
+  }
+});

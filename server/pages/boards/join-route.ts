@@ -16,7 +16,8 @@ import { type BoardVisit, boardOf, boardPath } from './opened-board.ts';
 export function joinRoute(server: ServerDependencies): Route<AccountOfUser | undefined> {
   const { database, audit } = server;
   const throttle = buildThrottle(server);
-  return { path: '/b/:slug/join', run: join, again: refuse };
+  // A refused form leaves the browser on this path, so a person may open the path again with GET.
+  return { path: '/b/:slug/join', show: visit => boardPath(boardOf(visit.request).slug), run: join, again: refuse };
 
   async function join(visit: BoardVisit) {
     const { slug, read } = boardOf(visit.request);

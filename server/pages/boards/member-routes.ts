@@ -58,6 +58,8 @@ function changeRoute(
 ): Route<AccountOfUser | undefined> {
   return {
     path: `/b/:slug/ideas/:id/${form}`,
+    // A refused form leaves the browser on this path, so a person may open the path again with GET.
+    show: visit => pathOn(visit.request, `/ideas/${visit.id()}`),
     run: visit => {
       const ideaId = visit.id();
       return changeAsMember(visit, op => work(op, ideaId, visit), [turnOnIdea(ideaId)]);
