@@ -70,6 +70,10 @@ export async function buildApp(server: ServerDependencies): Promise<FastifyInsta
   const answerError = answerErrors(server.reporter);
   const pages = await buildPages(server);
   const record = recordAnswers(server.metrics);
+  const answerUnknown: typeof answerError = (error, request, reply) => {
+    const answer = pages.own(request) ? pages.answerError : answerError;
+    return answer(error, request, reply);
+  };
   const app = fastify({
     loggerInstance: server.logger as FastifyBaseLogger,
     logController: new LogController({ disableRequestLogging: true }),
@@ -86,14 +90,7 @@ export async function buildApp(server: ServerDependencies): Promise<FastifyInsta
     // Turns off Fastify's own 503 during a stop, because its body does not have the format of this server's errors. The
     // server still answers requests on open connections.
     return503OnClosing: false,
-    frameworkErrors: answerUnroutable(
-      (error, request, reply) => {
-        const answer = pages.own(request) ? pages.answerError : answerError;
-        return answer(error, request, reply);
-      },
-      [setHeaders, cors.allow, admit],
-      record,
-    ),
+    frameworkErrors: answerUnroutable(answerUnknown, [setHeaders, cors.allow, admit], record),
   });
   // Unsupported methods on the paths of the operator's panel get 404 instead of 405. Otherwise a signed-in user who is
   // no operator could learn these paths.
@@ -120,7 +117,10 @@ export async function buildApp(server: ServerDependencies): Promise<FastifyInsta
   app.addHook('preHandler', synchronousHook(refuseUndeclaredBody));
   app.addHook('onSend', chargeFailedReplay(server));
   app.addHook('onSend', answerConditionally(server));
-  app.setErrorHandler(answerError);
+  app.setErrorHandler((error, request, reply) => {
+    const answer = request.is404 ? answerUnknown : answerError;
+    return answer(error, request, reply);
+  });
   app.setNotFoundHandler(() => {
     throw new DomainError('not_found');
   });

@@ -67,7 +67,9 @@ export async function buildPages(server: ServerDependencies) {
 
     /** Whether a request for a missing path gets an HTML error page instead of an API error. */
     own(request: FastifyRequest): boolean {
-      return areas.some(area => pathOf(request).startsWith(`${area}/`));
+      const path = pathOf(request);
+      if (areas.some(area => path.startsWith(`${area}/`))) return true;
+      return !path.startsWith('/api/') && (request.headers.accept?.includes('text/html') ?? false);
     },
 
     /**

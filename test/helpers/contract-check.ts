@@ -36,6 +36,8 @@ export function watchResponses(server: Server): string[] {
       const { statusCode } = response;
       // Skips the response to a CORS preflight request, which belongs to no operation.
       if (method === 'OPTIONS' && statusCode === 204) return;
+      // Skips the error pages that browsers get for unknown paths.
+      if (!path.startsWith('/api/') && body.startsWith('<!doctype html>')) return;
       const problem = violationOf(method, path, statusCode, lastMessageOf(body), request.method === 'HEAD');
       if (problem) violations.push(`${request.method} ${path} ${statusCode}: ${problem}: ${body.slice(0, 500)}`);
     });

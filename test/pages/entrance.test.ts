@@ -35,6 +35,17 @@ test('an API client that requests the path / gets the 404 error of the API', asy
   }
 });
 
+test('a browser that opens an unknown path gets a 404 page with a link to the start page, and an API client gets a 404 error', async () => {
+  const [browser, client, api] = await Promise.all([
+    rawRequest(server, 'GET', '/nothing', { headers: { accept: browserAccept } }),
+    rawRequest(server, 'GET', '/nothing', { headers: { accept: '*/*' } }),
+    rawRequest(server, 'GET', '/api/v1/nothing', { headers: { accept: browserAccept } }),
+  ]);
+  expect([browser.status, browser.text.includes('href="/">')]).toEqual([404, true]);
+  expect(browser.headers.get('content-security-policy')).toContain("default-src 'none'");
+  for (const { status, key } of [client, api]) expect([status, key]).toEqual([404, 'not_found']);
+});
+
 test('axe-core finds no accessibility violation on the page at the path /', async () => {
   const browser = await startChromium();
   if (!browser) return;

@@ -64,10 +64,10 @@ export function answerErrorPages(reporter: ErrorReporter) {
 
 function wayOn(request: FastifyRequest, status: number): Link | undefined {
   if (status === 400) return { label: t('shell.errors.bad_address.start_again'), href: pathOf(request) };
-  const isLost = status === 404 || status === 405;
-  return isLost && pathOf(request).startsWith('/admin')
+  if (status !== 404 && status !== 405) return undefined;
+  return pathOf(request).startsWith('/admin')
     ? { label: t('shell.errors.not_found.to_admin_area'), href: '/admin' }
-    : undefined;
+    : { label: t('shell.home.start'), href: '/' };
 }
 
 /**
