@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { createUser as makeUser } from '../../server/domain/users/edit-user.ts';
+import { newFormId } from '../../server/pages/shell/form.ts';
 import { operatorIn } from '../helpers/administration.ts';
 import { readAudit } from '../helpers/audit.ts';
 import { startOfHour, testClock } from '../helpers/clock.ts';
@@ -477,7 +478,7 @@ test('invitations have rate limits for each inviter, each account and each e-mai
   }
   const send = async (visitor: Visitor | undefined, emails: string[]) => {
     const form_token = await formToken(visitor as Visitor);
-    const answers = await Promise.all(emails.map(email => visitor?.post(list, { form_token, email, role: 'member' })));
+    const answers = await Promise.all(emails.map(email => visitor?.post(list, { form_token, form_id: newFormId(), email, role: 'member' })));
     return answers.map(answer => answer?.status ?? 0).sort();
   };
   const [first, second] = inviters;

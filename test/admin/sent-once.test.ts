@@ -23,6 +23,8 @@ interface Case {
 
 const count = async (table: string) => (await server.sql(`select from ${table}`)).length;
 
+let invited = 0;
+
 const forms: Record<string, Case> = {
   'an API token': {
     page: '/admin/tokens',
@@ -37,6 +39,13 @@ const forms: Record<string, Case> = {
     wrong: { url: 'nowhere' },
     done: 201,
     left: () => count('webhook_endpoints'),
+  },
+  'an invitation without a mail server': {
+    page: '/admin/members/invitations',
+    fields: () => ({ email: `new-${invited++}@example.com`, role: 'member' }),
+    wrong: { email: 'no address' },
+    done: 201,
+    left: () => count('invitations'),
   },
   'a chat channel': {
     page: '/admin/chat',

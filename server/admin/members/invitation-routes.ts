@@ -10,7 +10,7 @@ import {
 } from '../../domain/invitations/open-invitations.ts';
 import { mayManage } from '../../domain/members/authority.ts';
 import { cutRows } from '../../domain/pagination.ts';
-import type { Problem } from '../../pages/shell/form.ts';
+import { newFormId, type Problem, requireFirst } from '../../pages/shell/form.ts';
 import { shownAddress, shownName, showTime } from '../../pages/shell/show.ts';
 import type { Question, Route, Visit } from '../../pages/shell/visit.ts';
 import { buildThrottle } from '../../pages/sign-in/throttle.ts';
@@ -45,7 +45,10 @@ export function invitationRoutes(server: ServerDependencies): Route[] {
     try {
       const role = roleOf(visit.field('role'));
       if (!role) throw new AdministrationError('invalid', t('members.role.unknown'));
-      const invitation = await visit.administer(admin => inviteMember(admin, { accountId, email, role }, { isMailed }));
+      const invitation = await visit.administer(async admin => {
+        await requireFirst(admin, visit.request.body);
+        return inviteMember(admin, { accountId, email, role }, { isMailed });
+      });
       if (invitation.token === undefined) return visit.path(listPath, { notice: 'invited' });
       const data = {
         email: shownAddress(invitation.email),
@@ -73,6 +76,7 @@ export function invitationRoutes(server: ServerDependencies): Route[] {
       ...visit.pageLinks(listPath, 'before', hasMore && rows.at(-1)?.id),
       isMailed,
       days: invitationDays,
+      formId: newFormId(),
       email: visit.field('email'),
       roles: roleOptions(account.role, problem ? visit.field('role') : 'member'),
     };
@@ -100,6 +104,7 @@ function present(visit: Visit, { id, email, role, inviter, delivery, ...invitati
   const expires = showTime(new Date(invitation.expires_at));
   return {
     id,
+    formId: newFormId(),
     // The unchanged e-mail address, for the form that sends the invitation again. `shownEmail` is the same address as
     // text for people.
     email,
