@@ -478,7 +478,9 @@ test('invitations have rate limits for each inviter, each account and each e-mai
   }
   const send = async (visitor: Visitor | undefined, emails: string[]) => {
     const form_token = await formToken(visitor as Visitor);
-    const answers = await Promise.all(emails.map(email => visitor?.post(list, { form_token, form_id: newFormId(), email, role: 'member' })));
+    const answers = await Promise.all(
+      emails.map(email => visitor?.post(list, { form_token, form_id: newFormId(), email, role: 'member' })),
+    );
     return answers.map(answer => answer?.status ?? 0).sort();
   };
   const [first, second] = inviters;

@@ -543,3 +543,19 @@ test('a GET request to the path of a form on the page of an idea is redirected t
     expect([form, status, location]).toEqual([form, 303, ideaPath(id)]);
   }
 });
+
+test('a comment or an official reply that is refused because the board was frozen meanwhile stays in its form', async () => {
+  const id = await put('The one');
+  const moderator = await signedIn(server, world.ownerId);
+  await setBoard('is_frozen = true');
+  const send = async (by: Visitor, path: string, fields: Record<string, string>) => {
+    const { form_token = '' } = hiddenFields((await by.get(ideaPath(id))).html, '/admin/sign-out');
+    const { status, html } = await by.post(path, { form_token, ...fields });
+    expect([status, problemIn(html)]).toEqual([423, expect.stringContaining('The board is frozen')]);
+    return html;
+  };
+  expect(await send(member, `${ideaPath(id)}/comments`, { body: 'In spring' })).toContain('>In spring</textarea>');
+  const status = { status: 'planned', reply: 'In autumn' };
+  expect(await send(moderator, `/admin/ideas/${id}/status`, status)).toContain('>In autumn</textarea>');
+  expect(await server.sql('select from comments where idea_id = $1', [id])).toEqual([]);
+});

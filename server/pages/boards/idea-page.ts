@@ -111,7 +111,8 @@ export async function showIdea(visit: BoardVisit, problem?: Problem) {
       changes: presentChanges(visit, idea, board),
     },
     member: member && {
-      commentPath: isOpen ? pathOn(request, `/ideas/${idea.id}/comments`) : undefined,
+      // If the board was frozen while the person typed, the refused form still shows the comment.
+      commentPath: isOpen || visit.field('body') !== '' ? pathOn(request, `/ideas/${idea.id}/comments`) : undefined,
       comment: visit.field('body'),
       mentionable,
       isCommentRefused: problem !== undefined && request.routeOptions.url?.endsWith('/comments'),

@@ -22,10 +22,11 @@ export const moderationNotices = {
 
 /**
  * Returns the forms for moderators to change an idea. Returns undefined for pending and merged ideas, and on a frozen
- * board. A refused form keeps the values that the moderator entered.
+ * board. A refused form keeps the values that the moderator entered, even if the board was frozen meanwhile.
  */
 export function presentChanges(visit: Pick<Visit, 'field'>, idea: IdeaView, board: BoardView) {
-  if (idea.moderation_state === 'pending' || idea.merged_into_id !== null || board.is_frozen) return undefined;
+  const isClosed = idea.moderation_state === 'pending' || idea.merged_into_id !== null || board.is_frozen;
+  if (isClosed && visit.field('reply') === '') return undefined;
   const assigned = new Set(idea.tags.map(({ id }) => id));
   return {
     statuses: optionsOf(
