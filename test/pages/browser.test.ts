@@ -92,6 +92,12 @@ const recordShifts = `
 const readShifts = `new Promise(resolve => requestAnimationFrame(() => requestAnimationFrame(() => resolve(shifts))))`;
 
 /**
+ * The largest score of a layout shift that nobody sees. On a busy machine, Chromium may paint a tag before it has parsed
+ * the whole tag, and then moves the text beside the tag by some pixels. Such a shift has a score of 0.000007.
+ */
+const invisibleShift = 0.0001;
+
+/**
  * Returns a function that opens a page, alternately in English and German, and checks it in two widths and both color
  * schemes. The function fails if parts of the page move while the page loads. It also fails if the page has
  * accessibility violations or is wider than the screen.
@@ -105,7 +111,8 @@ async function pageChecker(page: Page) {
     const { language } = viewOf(checks++);
     await page.setExtraHTTPHeaders({ 'accept-language': language });
     await page.goto(server.baseUrl + path);
-    expect([path, await page.evaluate(readShifts)]).toEqual([path, []]);
+    const shifts = await page.evaluate<number[]>(readShifts);
+    expect([path, shifts.filter(shift => shift > invisibleShift)]).toEqual([path, []]);
     expect(await page.locator('html').getAttribute('lang')).toBe(language);
     await checker.show(await page.content());
     expect([path, await checker.violations(), await checker.overflow()]).toEqual([path, [], 0]);
