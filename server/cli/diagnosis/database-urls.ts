@@ -1,5 +1,6 @@
 import type { Config } from '../../config.ts';
 import { DatabaseUrlError, requireUsableUrls } from '../../database/pooler.ts';
+import { capitalize } from '../../domain/capitalize.ts';
 import { error, type Finding, ok, warning } from './finding.ts';
 
 type DatabaseConfig = Pick<
@@ -12,8 +13,7 @@ export async function diagnoseDatabaseUrls(config: DatabaseConfig): Promise<Find
   const { DATABASE_URL: url, DATABASE_DIRECT_URL: directUrl, DATABASE_READ_URL: readUrl } = config;
   if (url === undefined) return [];
   const findings: Finding[] = [];
-  const warn = (problem: string) =>
-    findings.push(warning(`${problem.charAt(0).toUpperCase()}${problem.slice(1)}`, 'See docs/deployment.md'));
+  const warn = (problem: string) => findings.push(warning(capitalize(problem), 'See docs/deployment.md'));
   try {
     await requireUsableUrls({ url, directUrl, readUrl }, config.DATABASE_CONNECT_TIMEOUT_MS, warn);
   } catch (failure) {

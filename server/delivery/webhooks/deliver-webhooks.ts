@@ -30,7 +30,7 @@ const Payload = z.object({ account_id: z.int().optional(), endpoint_id: z.int(),
 const turnMs = 1_000;
 
 /** The maximum number of bytes of an endpoint's answer that the server stores. */
-const keptCharacters = 4_096;
+const maxStoredBytes = 4_096;
 
 /** One turn of a lane, a delivery queue of an endpoint. During its turn the lane sends its due deliveries. */
 interface Turn {
@@ -215,7 +215,7 @@ export function deliverWebhooks(deps: TaskDependencies): Task {
 /** Returns the beginning of an endpoint's answer as text that PostgreSQL can store. */
 function readable(body: Buffer): string | null {
   if (body.length === 0) return null;
-  return body.toString('utf8', 0, keptCharacters).replaceAll('\0', '�');
+  return body.toString('utf8', 0, maxStoredBytes).replaceAll('\0', '�');
 }
 
 const now = sql<string>`now()`;

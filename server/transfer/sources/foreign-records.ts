@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { type StatusCategory, statusOfCategory } from '../../../contract/status.ts';
 import { defaultStatuses } from '../../domain/boards/edit-board.ts';
+import { capitalize } from '../../domain/capitalize.ts';
 import type { GivenRecord } from '../archive.ts';
 import type { Placed } from '../import-batch.ts';
 
@@ -135,8 +136,7 @@ export class ForeignRecords {
   /** Adds the only board of a product without boards, and returns its slug. */
   onlyBoard(place: string): string {
     const { board } = this.#options;
-    const name = board.replaceAll('-', ' ');
-    return this.board(place, name.charAt(0).toUpperCase() + name.slice(1), { slug: board });
+    return this.board(place, capitalize(board.replaceAll('-', ' ')), { slug: board });
   }
 
   idea(place: string, idea: ForeignIdea): void {
@@ -263,7 +263,7 @@ export class ForeignRecords {
         board: this.id(board),
         key: chosen,
         category: category ?? given ?? categoryOf(name),
-        label: chosen.charAt(0).toUpperCase() + chosen.slice(1).replaceAll(/[_-]/g, ' '),
+        label: capitalize(chosen.replaceAll(/[_-]/g, ' ')),
         position: 100,
       });
     }
