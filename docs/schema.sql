@@ -259,6 +259,7 @@ RETURN (((EXTRACT(epoch FROM (p_created_at - '2026-01-01 00:00:00+00'::timestamp
 CREATE FUNCTION keep_idea_terms()
  RETURNS trigger
  LANGUAGE plpgsql
+ SET gin_pending_list_limit TO '64kB'
 AS $function$
 begin
   -- An idea that is not published has no terms.
@@ -341,7 +342,7 @@ CREATE INDEX ideas_top_idx ON ideas USING btree (status_id, score DESC, id DESC)
 CREATE INDEX ideas_trending_idx ON ideas USING btree (status_id, idea_trend(score, created_at) DESC, id DESC) INCLUDE (account_id, score, created_at) WHERE moderation_state = 'published'::text AND merged_into_id IS NULL;
 CREATE INDEX ideas_updated_idx ON ideas USING btree (status_id, updated_at DESC, id DESC) INCLUDE (account_id) WHERE moderation_state = 'published'::text AND merged_into_id IS NULL;
 CREATE TRIGGER ideas_advance_updated_at BEFORE UPDATE OF updated_at ON ideas FOR EACH ROW WHEN (new.updated_at <= old.updated_at) EXECUTE FUNCTION advance_updated_at();
-CREATE TRIGGER ideas_keep_terms AFTER INSERT OR UPDATE OF title, body, moderation_state ON ideas FOR EACH ROW EXECUTE FUNCTION keep_idea_terms();
+CREATE TRIGGER ideas_keep_terms AFTER INSERT OR UPDATE OF title, body, moderation_state ON ideas FOR EACH ROW WHEN (current_setting('idea_board.keeps_terms'::text, true) IS DISTINCT FROM 'off'::text) EXECUTE FUNCTION keep_idea_terms();
 
 -- table comments (tenant)
 
@@ -388,6 +389,7 @@ CREATE TABLE events (
   occurred_at timestamp(3) with time zone NOT NULL,
   told_at timestamp(3) with time zone,
   data jsonb,
+  waiting_extensions text[] DEFAULT '{}'::text[] NOT NULL,
   CONSTRAINT events_pkey PRIMARY KEY (account_id, id),
   CONSTRAINT events_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE,
   CONSTRAINT events_actor_id_fkey FOREIGN KEY (actor_id) REFERENCES users(id) ON DELETE SET NULL,
@@ -518,7 +520,7 @@ CREATE TABLE idea_terms (
   CONSTRAINT idea_terms_pkey PRIMARY KEY (account_id, idea_id),
   CONSTRAINT idea_terms_idea_id_fkey FOREIGN KEY (account_id, idea_id) REFERENCES ideas(account_id, id) ON DELETE CASCADE
 );
-CREATE INDEX idea_terms_terms_idx ON idea_terms USING gin (terms) WITH (gin_pending_list_limit='64');
+CREATE INDEX idea_terms_terms_idx ON idea_terms USING gin (terms);
 
 -- table idempotency_keys (tenant)
 
@@ -1461,6 +1463,7 @@ declare
   v_is_pending boolean;
   v_delivery record;
   v_payload json;
+  v_extensions text[];
   v_traceparent text := nullif(current_setting('idea_board.traceparent', true), '');
 begin
   select i.board_id,
@@ -1483,10 +1486,14 @@ begin
    where i.account_id = p_account_id and i.id = p_idea_id;
   v_is_pending := coalesce(v_data #>> '{idea,moderation_state}', 'published') = 'pending';
 
-  insert into events (account_id, board_id, idea_id, actor_id, type, data, body, occurred_at)
+  select coalesce(array_agg(s.extension order by s.extension), '{}') into v_extensions
+    from extension_subscriptions s where s.event_type = p_type;
+
+  insert into events (account_id, board_id, idea_id, actor_id, type, data, body, occurred_at, waiting_extensions)
   values (
     p_account_id, v_board_id, p_idea_id, p_actor_id, p_type,
-    v_data || jsonb_strip_nulls(jsonb_build_object('traceparent', v_traceparent)), event_body(p_type, v_data, p_now), p_now
+    v_data || jsonb_strip_nulls(jsonb_build_object('traceparent', v_traceparent)), event_body(p_type, v_data, p_now), p_now,
+    v_extensions
   )
   returning id into v_event_id;
 
@@ -1519,11 +1526,10 @@ begin
   ));
   -- The events of one idea are in one queue, so that an extension receives them in their order.
   perform graphile_worker.add_job(
-    'extension_event:' || s.extension, v_payload,
-    queue_name => format('extension:%s:%s', s.extension, p_idea_id % 8), run_at => clock_timestamp()
+    'extension_event:' || x.name, v_payload,
+    queue_name => format('extension:%s:%s', x.name, p_idea_id % 8), run_at => clock_timestamp()
   )
-  from extension_subscriptions s
-  where s.event_type = p_type;
+  from unnest(v_extensions) x (name);
 
   if p_type <> 'idea.voted' then
     -- Does not use now(), the time when the transaction began. A transaction that held the lock earlier may have begun
@@ -1707,7 +1713,7 @@ CREATE FUNCTION similar_terms(board_id bigint, title_words tsvector, body text)
  RETURNS tsvector
  LANGUAGE sql
  IMMUTABLE PARALLEL SAFE STRICT
-RETURN array_to_tsvector(ARRAY(SELECT ((similar_terms.board_id || ':'::text) || t.term) FROM unnest((tsvector_to_array((similar_terms.title_words || to_tsvector('idea_search'::regconfig, NORMALIZE("left"(similar_terms.body, 1000), NFKC)))) || typo_keys(tsvector_to_array(similar_terms.title_words)))) t(term) WHERE (octet_length(t.term) <= 1000)));
+RETURN array_to_tsvector(ARRAY(SELECT ((similar_terms.board_id || ':'::text) || t.term) FROM unnest((tsvector_to_array((similar_terms.title_words || to_tsvector('idea_search'::regconfig, CASE WHEN (octet_length("left"(similar_terms.body, 1000)) = char_length("left"(similar_terms.body, 1000))) THEN "left"(similar_terms.body, 1000) ELSE NORMALIZE("left"(similar_terms.body, 1000), NFKC) END))) || typo_keys(tsvector_to_array(similar_terms.title_words)))) t(term) WHERE (octet_length(t.term) <= 1000)));
 
 -- function similar_words(text,text)
 

@@ -29,6 +29,8 @@ export const Event = defineTable('Event', 'events', {
    * The time when a worker first processed the event. At this time, the worker also added the jobs for chat channels.
    */
   toldAt: timestamp().nullable(),
+  /** The names of the extensions that have subscribed to the event and have not received it yet. */
+  waitingExtensions: p.array().columnType('text[]').default([]),
 });
 
 /** The position of an event in the list of events of its board. Clients read this list to follow the board. */

@@ -1,4 +1,5 @@
 import type { Task, TaskList } from 'graphile-worker';
+import { sql as fragment } from 'kysely';
 import { z } from 'zod';
 import { inTime } from '../database/in-time.ts';
 import { type Arguments, query } from '../database/query.ts';
@@ -73,10 +74,22 @@ const selectEvent = query('select_event_for_extension', (db, $: Arguments<{ acco
     .where('e.id', '=', $.eventId),
 );
 
+/** Notes that an extension has received an event. Then the sweep adds no job for it. */
+const markReceived = query(
+  'mark_event_received',
+  (db, $: Arguments<{ accountId: number; eventId: string; extension: string }>) =>
+    db
+      .updateTable('events as e')
+      .set({ waiting_extensions: fragment`array_remove(e.waiting_extensions, ${$.extension})` })
+      .where('e.account_id', '=', $.accountId)
+      .where('e.id', '=', $.eventId)
+      .where(e => e($.extension, '=', e.fn.any('e.waiting_extensions'))),
+);
+
 type EventHandler = (event: ExtensionEvent, context: JobContext<Record<string, unknown>>) => Promise<unknown>;
 
 /** Builds the task that passes an event to an extension. Skips an event that was deleted in the meantime. */
-function handleEvent({ on = {} }: Extension, { database, config }: ContextDependencies): Handler {
+function handleEvent({ name, on = {} }: Extension, { database, config }: ContextDependencies): Handler {
   return async (payload, context) => {
     const { account_id, event_id: eventId } = Payload.parse(payload);
     const accountId = account_id ?? (await findAccountOfEvent(database, eventId));
@@ -87,5 +100,6 @@ function handleEvent({ on = {} }: Extension, { database, config }: ContextDepend
     // The handler may be missing, because another version of the extension may have subscribed to this type of event.
     const handle = on[event.type] as EventHandler | undefined;
     await handle?.({ ...event, id: `evt_${eventId}` }, context);
+    await database.query(markReceived, { accountId, eventId, extension: name });
   };
 }

@@ -1,7 +1,9 @@
-import { sql } from 'kysely';
+import { type ExpressionBuilder, sql } from 'kysely';
 import type { Logger } from 'pino';
 import type { Database, Queryable } from '../database/database.ts';
 import { type Arguments, query, type RowOf } from '../database/query.ts';
+import type { Tables } from '../database/tables.ts';
+import { eventIdentifier } from '../extensions/subscriptions.ts';
 
 /** The number of events in a batch. Each batch is one transaction for each of its accounts. */
 const batchSize = 1_000;
@@ -10,22 +12,27 @@ const minAgeMinutes = 10;
 /** The sweep adds no jobs for older events, because people no longer need to hear of them. */
 const maxAgeHours = 24;
 
-type UntoldEvent = RowOf<typeof selectUntold>;
+type Unfinished = RowOf<typeof selectUnfinished>;
+
+/** Whether the job tell_people of an event has not run. Votes have no such job. */
+function isUntold(e: ExpressionBuilder<Tables & { e: Tables['events'] }, 'e'>) {
+  return e.and([e('e.told_at', 'is', null), e('e.type', '<>', 'idea.voted')]);
+}
 
 /**
- * Selects the events of one hour that no tell_people job has processed. Votes have no such job. The query searches all
- * accounts, because a scheduled job runs it for all accounts.
+ * Selects the events of one hour that need a job: the job tell_people has not run, or an extension has not received the
+ * event. The query searches all accounts, because a scheduled job runs it for all accounts.
  */
-const selectUntold = query(
-  'select_untold_events',
+const selectUnfinished = query(
+  'select_unfinished_events',
   (db, $: Arguments<{ hoursAgo: number; after: string }>) =>
     db
       .selectFrom('events as e')
-      .select(['e.account_id', 'e.id'])
+      .select(['e.account_id', 'e.id', e => e.ref('e.idea_id').$notNull().as('idea_id'), 'e.waiting_extensions'])
+      .select(e => isUntold(e).as('is_untold'))
       .where('e.occurred_at', '>=', timeBefore(sql`${$.hoursAgo} + 1`))
       .where('e.occurred_at', '<', timeBefore($.hoursAgo))
-      .where('e.told_at', 'is', null)
-      .where('e.type', '<>', 'idea.voted')
+      .where(e => e.or([isUntold(e), e('e.waiting_extensions', '<>', sql<never>`'{}'`)]))
       .where('e.idea_id', 'is not', null)
       .where('e.id', '>', $.after)
       .orderBy('e.id')
@@ -37,61 +44,70 @@ function timeBefore(hours: ReturnType<typeof sql>) {
   return sql<string>`now() - interval '${sql.lit(minAgeMinutes)} minutes' - (${hours})::int * interval '1 hour'`;
 }
 
-/** Of the given events, selects those without a job tell_people in the queue. */
-const selectWithoutJob = query('select_events_without_job', (db, $: Arguments<{ ids: readonly string[] }>) =>
+/** The jobs that an event needs, as record_event() adds them. */
+function jobsOf({ id, idea_id, is_untold, waiting_extensions }: Omit<Unfinished, 'account_id'>): EventJob[] {
+  const lane = idea_id % 8;
+  const extensionJobs = waiting_extensions.map(name => ({
+    id,
+    task: eventIdentifier(name),
+    queue: `extension:${name}:${lane}`,
+  }));
+  return is_untold ? [{ id, task: 'tell_people', queue: `people:${lane}` }, ...extensionJobs] : extensionJobs;
+}
+
+interface EventJob {
+  /** The id of the event. */
+  id: string;
+  task: string;
+  queue: string;
+}
+
+interface JobColumns {
+  ids: readonly string[];
+  tasks: readonly string[];
+  queues: readonly string[];
+}
+
+function columnsOf(jobs: readonly EventJob[]): JobColumns {
+  return { ids: jobs.map(({ id }) => id), tasks: jobs.map(({ task }) => task), queues: jobs.map(({ queue }) => queue) };
+}
+
+function jobsIn({ ids, tasks, queues }: Arguments<JobColumns>) {
+  return sql<EventJob>`unnest(${ids}::uuid[], ${tasks}::text[], ${queues}::text[])`.as<'e'>(sql`e(id, task, queue)`);
+}
+
+/** Of the given jobs, selects those that are not in the queue. */
+const selectMissing = query('select_missing_event_jobs', (db, $: Arguments<JobColumns>) =>
   db
-    .selectFrom(sql<{ id: string }>`unnest(${$.ids}::uuid[])`.as<'e'>(sql`e(id)`))
-    .select('e.id')
+    .selectFrom(jobsIn($))
+    .select(['e.id', 'e.task'])
     .where(
       sql<boolean>`not exists (
         select from graphile_worker._private_jobs j join graphile_worker._private_tasks t on t.id = j.task_id
-        where t.identifier = 'tell_people' and j.payload ->> 'event_id' = e.id::text
+        where t.identifier = e.task and j.payload ->> 'event_id' = e.id::text
       )`,
     ),
 );
 
-const lockUntold = query('lock_untold_events', (db, $: Arguments<{ accountId: number; ids: readonly string[] }>) =>
-  db
-    .selectFrom('events as e')
-    .select(['e.id', 'e.type', e => e.ref('e.idea_id').$notNull().as('idea_id')])
-    .where('e.account_id', '=', $.accountId)
-    .where(e => e('e.id', '=', e.fn.any($.ids)))
-    .where('e.told_at', 'is', null)
-    .orderBy('e.occurred_at')
-    .forNoKeyUpdate('e'),
+const lockUnfinished = query(
+  'lock_unfinished_events',
+  (db, $: Arguments<{ accountId: number; ids: readonly string[] }>) =>
+    db
+      .selectFrom('events as e')
+      .select(['e.id', e => e.ref('e.idea_id').$notNull().as('idea_id'), 'e.waiting_extensions'])
+      .select(e => isUntold(e).as('is_untold'))
+      .where('e.account_id', '=', $.accountId)
+      .where(e => e('e.id', '=', e.fn.any($.ids)))
+      .orderBy('e.occurred_at')
+      .forNoKeyUpdate('e'),
 );
 
-interface EventColumns {
-  accountId: number;
-  ids: readonly string[];
-  types: readonly string[];
-  ideaIds: readonly number[];
-}
-
-function eventsOf({ ids, types, ideaIds }: Arguments<EventColumns>) {
-  return sql<{ id: string; type: string; idea_id: number }>`unnest(
-    ${ids}::uuid[], ${types}::text[], ${ideaIds}::bigint[])`.as<'e'>(sql`e(id, type, idea_id)`);
-}
-
-/** Adds the same job as record_event(), but with a key. So several runs of the sweep add only one job for an event. */
-const addTellJobs = query('add_lost_tell_jobs', (db, $: Arguments<EventColumns>) =>
-  db.selectFrom(eventsOf($)).select(
-    sql`graphile_worker.add_job('tell_people', json_build_object('account_id', ${$.accountId}::bigint, 'event_id', e.id),
-      queue_name => format('people:%s', e.idea_id % 8), job_key => format('tell:%s', e.id),
-      job_key_mode => 'preserve_run_at')`.as('job'),
+/** Adds the same jobs as record_event(), but with keys. So several runs of the sweep add each job only once. */
+const addJobs = query('add_lost_event_jobs', (db, $: Arguments<JobColumns & { accountId: number }>) =>
+  db.selectFrom(jobsIn($)).select(
+    sql`graphile_worker.add_job(e.task, json_build_object('account_id', ${$.accountId}::bigint, 'event_id', e.id),
+      queue_name => e.queue, job_key => format('%s:%s', e.task, e.id), job_key_mode => 'preserve_run_at')`.as('job'),
   ),
-);
-
-const addExtensionJobs = query('add_lost_extension_jobs', (db, $: Arguments<EventColumns>) =>
-  db
-    .selectFrom(eventsOf($))
-    .innerJoin('extension_subscriptions as s', 's.event_type', 'e.type')
-    .select(
-      sql`graphile_worker.add_job('extension_event:' || s.extension,
-        json_build_object('account_id', ${$.accountId}::bigint, 'event_id', e.id),
-        queue_name => format('extension:%s:%s', s.extension, e.idea_id % 8),
-        job_key => format('extension:%s:%s', s.extension, e.id), job_key_mode => 'preserve_run_at')`.as('job'),
-    ),
 );
 
 interface SweepDependencies {
@@ -110,9 +126,9 @@ export async function sweepEvents({ database, queue, logger, stopping }: SweepDe
     let after = '00000000-0000-0000-0000-000000000000';
     for (;;) {
       if (stopping.aborted) return;
-      const events = await queue.query(selectUntold, { hoursAgo, after });
+      const events = await queue.query(selectUnfinished, { hoursAgo, after });
       const count = await addLostJobs(database, events);
-      if (count > 0) logger.warn({ count }, 'events had no jobs, and got new jobs');
+      if (count > 0) logger.warn({ count }, 'added lost jobs of events again');
       const last = events.at(-1);
       if (!last || events.length < batchSize) break;
       after = last.id;
@@ -121,28 +137,30 @@ export async function sweepEvents({ database, queue, logger, stopping }: SweepDe
 }
 
 /**
- * Adds the jobs of events that have none. First looks for jobs, and then locks the events whose told_at is still null.
- * A job sets told_at before it ends. So an event whose job ends in between gets no second job.
+ * Adds the missing jobs of events. First looks for jobs, and then locks the events and checks again which jobs they
+ * need. A job notes in the event that it has run before it ends. So a job that ends in between gets no second job.
  */
-async function addLostJobs(database: Database, events: UntoldEvent[]): Promise<number> {
+async function addLostJobs(database: Database, events: Unfinished[]): Promise<number> {
   if (events.length === 0) return 0;
-  const rows = await database.query(selectWithoutJob, { ids: events.map(({ id }) => id) });
-  const lost = new Set(rows.map(({ id }) => id));
+  const missing = await database.query(selectMissing, columnsOf(events.flatMap(jobsOf)));
+  const isMissing = new Set(missing.map(keyOf));
+  const ids = new Set(missing.map(({ id }) => id));
   const byAccount = Map.groupBy(
-    events.filter(({ id }) => lost.has(id)),
+    events.filter(({ id }) => ids.has(id)),
     ({ account_id }) => account_id,
   );
   let count = 0;
   for (const [accountId, ofAccount] of byAccount) {
     count += await database.transaction(async transaction => {
-      const locked = await transaction.query(lockUntold, { accountId, ids: ofAccount.map(({ id }) => id) });
-      const ids = locked.map(({ id }) => id);
-      const types = locked.map(({ type }) => type);
-      const columns = { accountId, ids, types, ideaIds: locked.map(({ idea_id }) => idea_id) };
-      await transaction.query(addTellJobs, columns);
-      await transaction.query(addExtensionJobs, columns);
-      return locked.length;
+      const locked = await transaction.query(lockUnfinished, { accountId, ids: ofAccount.map(({ id }) => id) });
+      const lost = locked.flatMap(jobsOf).filter(job => isMissing.has(keyOf(job)));
+      if (lost.length > 0) await transaction.query(addJobs, { ...columnsOf(lost), accountId });
+      return lost.length;
     });
   }
   return count;
+}
+
+function keyOf({ id, task }: Pick<EventJob, 'id' | 'task'>): string {
+  return `${task}:${id}`;
 }

@@ -82,3 +82,49 @@ test('after the loss of all jobs, the scheduled sweeps deliver each event once t
   expect(await jobs()).toEqual([]);
   expect({ heard: heard.length, received: receiver.received.length }).toEqual({ heard: 3, received: 4 });
 });
+
+test('if the job of a vote, or only the job of an extension, is lost, the sweep gives the event to the extension, and a received event gets no job', async () => {
+  const heard: string[] = [];
+  const hear = async ({ type }: { type: string }) => heard.push(type);
+  const voteListener = extensionOf({ name: 'vote-listener', on: { 'idea.voted': hear, 'comment.created': hear } });
+  await db.sql('delete from extension_subscriptions');
+  await prepare(db, [voteListener]);
+  const world = await createWorld(db);
+  const ideas = [await insertIdea(db, world), await insertIdea(db, world)];
+  const { token } = await issueToken(db, world, 'write');
+  const server = await startServerForTest({ on: db });
+  const worker = await startWorkerForTest(db, { extensions: [voteListener] });
+  const comment = (index: number) => {
+    const json = { body: 'A comment.' };
+    return request(server, `POST /api/v1/ideas/${ideas[index]}/comments`, { token, json });
+  };
+  const events = () =>
+    db.sql('select type, waiting_extensions as waiting from events where account_id = $1 order by type', [
+      world.accountId,
+    ]);
+  expect((await comment(0)).status).toBe(201);
+  const received = { type: 'comment.created', waiting: [] };
+  await eventually(async () => expect(await events()).toEqual([received]));
+  await worker.stop();
+  expect((await request(server, `POST /api/v1/ideas/${ideas[0]}/vote`, { token, json: { value: 'up' } })).status).toBe(
+    200,
+  );
+  expect((await comment(1)).status).toBe(201);
+  await db.sql('delete from graphile_worker._private_jobs');
+  // The job tell_people of the second comment has run. Only the job of the extension is lost.
+  await db.sql(
+    `update events set occurred_at = now() - interval '11 minutes', told_at = case when type <> 'idea.voted' then now() end
+    where account_id = $1`,
+    [world.accountId],
+  );
+
+  await Promise.all([sweep(), sweep()]);
+  await startWorkerForTest(db, { extensions: [voteListener] });
+  await eventually(async () => {
+    expect(await events()).toEqual([received, received, { type: 'idea.voted', waiting: [] }]);
+    expect(await db.sql('select from graphile_worker._private_jobs')).toEqual([]);
+  });
+  expect(heard.toSorted()).toEqual(['comment.created', 'comment.created', 'idea.voted']);
+  await sweep();
+  expect(await db.sql('select from graphile_worker._private_jobs')).toEqual([]);
+});
