@@ -3,7 +3,7 @@ import { type Expression, type Kysely, sql } from 'kysely';
 import type { Tables } from '../database/tables.ts';
 import type { ExternalKind } from '../entities/external-id.ts';
 import type { RecordOf } from './archive.ts';
-import { idsOf, type PlacedRecord } from './import-batch.ts';
+import { type ImportBatch, idsOf, type PlacedRecord } from './import-batch.ts';
 
 /**
  * Returns the prefix of the archive ids for rows that no import created. The prefix of an account never changes. Two
@@ -39,22 +39,40 @@ export function archiveId({ accountId, origin }: Origin, kind: ExternalKind, id:
   )`;
 }
 
-/** Maps external ids to the ids of rows, without the unknown external ids. Some of these rows may no longer exist. */
+/** The maximum number of rows of a kind that an import remembers. They need some 20 MB of memory. */
+const maxSeen = 200_000;
+
+/**
+ * Maps external ids to the ids of rows, without the unknown external ids. Some of these rows may no longer exist.
+ * Remembers the found rows, because many records of an archive refer to the same rows.
+ */
 export async function findRows(
-  db: Kysely<Tables>,
-  accountId: number,
+  { db, options: { accountId }, seen }: Pick<ImportBatch, 'db' | 'options' | 'seen'>,
   kind: ExternalKind,
   externalIds: Iterable<string | null>,
 ): Promise<Map<string, number>> {
-  const wanted = [...new Set(externalIds)].filter(id => id !== null);
-  if (wanted.length === 0) return new Map();
+  let ofKind = seen.get(kind);
+  if (!ofKind || ofKind.size > maxSeen) seen.set(kind, (ofKind = new Map()));
+  const found = new Map<string, number>();
+  const unseen: string[] = [];
+  for (const externalId of new Set(externalIds)) {
+    if (externalId === null) continue;
+    const id = ofKind.get(externalId);
+    if (id === undefined) unseen.push(externalId);
+    else found.set(externalId, id);
+  }
+  if (unseen.length === 0) return found;
   const rows = await db
     .selectFrom('external_ids')
     .select(e => ['external_id', e.fn.coalesce('row_id', 'user_id').$notNull().as('id')])
     .where(e => e.and({ account_id: accountId, kind }))
-    .where(e => e('external_id', '=', e.fn.any(e.val(wanted))))
+    .where(e => e('external_id', '=', e.fn.any(e.val(unseen))))
     .execute();
-  return new Map(rows.map(row => [row.external_id, row.id]));
+  for (const { external_id, id } of rows) {
+    found.set(external_id, id);
+    ofKind.set(external_id, id);
+  }
+  return found;
 }
 
 export async function insertExternalIds(
@@ -85,14 +103,13 @@ export async function insertExternalIds(
  * the same time keep this order.
  */
 export async function reserveIds<One extends PlacedRecord<RecordOf<'idea' | 'comment'>>>(
-  db: Kysely<Tables>,
-  accountId: number,
+  batch: Pick<ImportBatch, 'db' | 'options' | 'seen'>,
   kind: 'idea' | 'comment',
   records: readonly One[],
 ): Promise<One[]> {
-  const known = await findRows(db, accountId, kind, idsOf(records));
+  const known = await findRows(batch, kind, idsOf(records));
   const count = records.filter(({ record }) => !known.has(record.id)).length;
-  const rows = await db
+  const rows = await batch.db
     .selectFrom(sql<{ n: number }>`generate_series(1, ${count}::int)`.as<'s'>(sql`s(n)`))
     .select(sql<number>`nextval(pg_get_serial_sequence(${kind === 'idea' ? 'ideas' : 'comments'}, 'id'))`.as('id'))
     .execute();

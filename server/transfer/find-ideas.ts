@@ -13,15 +13,16 @@ interface FoundIdea {
  * null for an idea that somebody has deleted since its import.
  */
 export async function lockIdeasOf(
-  { db, options: { accountId } }: ImportBatch,
+  batch: ImportBatch,
   externalIds: readonly string[],
 ): Promise<Map<string, FoundIdea | null>> {
-  const rows = await findRows(db, accountId, 'idea', externalIds);
+  const { db, options } = batch;
+  const rows = await findRows(batch, 'idea', externalIds);
   if (rows.size === 0) return new Map();
   const ideas = await db
     .selectFrom('ideas as i')
     .select(['i.id', 'i.board_id', 'i.moderation_state', 'i.merged_into_id'])
-    .where('i.account_id', '=', accountId)
+    .where('i.account_id', '=', options.accountId)
     .where(i => i('i.id', '=', i.fn.any(i.val([...rows.values()]))))
     .where('i.moderation_state', '<>', 'deleted')
     .orderBy('i.id')

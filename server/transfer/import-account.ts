@@ -4,7 +4,7 @@ import { requireUsableAccount } from '../domain/accounts/find-account.ts';
 import type { AuditTrail } from '../domain/administration.ts';
 import { type ArchiveRecord, parseRecord, type RecordOf, type RecordType, recordTypes, shorten } from './archive.ts';
 import { reserveIds } from './external-ids.ts';
-import type { ImportBatch, ImportOptions, Placed, PlacedRecord } from './import-batch.ts';
+import type { ImportBatch, ImportOptions, Placed, PlacedRecord, SeenRows } from './import-batch.ts';
 import { importComments } from './import-comments.ts';
 import { importIdeas } from './import-ideas.ts';
 import { importPeople } from './import-people.ts';
@@ -80,6 +80,9 @@ export async function importAccount(
   if (!options.isDryRun) {
     return importRecords(read(), options, witness, work =>
       database.transaction(async transaction => {
+        // The commits need not wait for the disk: if PostgreSQL loses the last ones in a crash, a repeated import writes
+        // their records.
+        await sql`set local synchronous_commit = off`.execute(transaction.db);
         const audit = collectAudit();
         const result = await work(transaction, audit.trail);
         await audit.leave(transaction);
@@ -127,10 +130,11 @@ async function importRecords(
     counts.refused += 1;
     witness.refused(place, reason);
   };
+  const context = { options, witness, scope, counts, seen: new Map(), refuse };
   const flush = async (window: readonly PlacedRecord[]) => {
     for (const type of recordTypes) {
       const records = window.filter(({ record }) => record.type === type);
-      if (records.length > 0) await importInLanes(type, records, { options, witness, scope, counts, refuse });
+      if (records.length > 0) await importInLanes(type, records, context);
     }
     witness.progressed(counts);
   };
@@ -168,6 +172,7 @@ interface BatchContext {
   witness: ImportWitness;
   scope: Scope;
   counts: ImportCounts;
+  seen: SeenRows;
   refuse(place: string, reason: string): void;
 }
 
@@ -181,11 +186,11 @@ const laneCount = 2;
  * because each transaction locks the ideas of its records.
  */
 async function importInLanes(type: RecordType, records: readonly PlacedRecord[], context: BatchContext): Promise<void> {
-  const { options, scope } = context;
+  const { options, scope, seen } = context;
   const numbered =
     type === 'idea' || type === 'comment'
       ? await scope(({ db }) =>
-          reserveIds(db, options.accountId, type, records as PlacedRecord<RecordOf<typeof type>>[]),
+          reserveIds({ db, options, seen }, type, records as PlacedRecord<RecordOf<typeof type>>[]),
         )
       : records;
   const lanes = Map.groupBy<number, PlacedRecord>(numbered, laneOf(options.isDryRun));
@@ -210,7 +215,7 @@ function laneOf(isDryRun: boolean): (placed: PlacedRecord) => number {
  * and refuses only this record.
  */
 async function importBatch(type: RecordType, records: readonly PlacedRecord[], context: BatchContext): Promise<void> {
-  const { options, witness, scope, counts, refuse } = context;
+  const { options, witness, scope, counts, seen, refuse } = context;
   try {
     const outcome = await scope(async ({ db, query }, audit) => {
       // The database may run this function several times. So the function collects its reports, and only the reports of
@@ -222,6 +227,7 @@ async function importBatch(type: RecordType, records: readonly PlacedRecord[], c
         db,
         query,
         options,
+        seen,
         audit,
         refuse: (...refusal) => void refused.push(refusal),
         warn: (...warning) => void warned.push(warning),

@@ -1,5 +1,6 @@
 import type { Transaction } from '../database/database.ts';
 import type { AuditTrail } from '../domain/administration.ts';
+import type { ExternalKind } from '../entities/external-id.ts';
 import type { ArchiveRecord } from './archive.ts';
 
 /** A value that an importer has read, with its place in the input, such as `line 12`. */
@@ -28,9 +29,13 @@ export interface ImportOptions {
   isDryRun: boolean;
 }
 
+/** The rows that an import has found by their external ids. */
+export type SeenRows = Map<ExternalKind, Map<string, number>>;
+
 /** The context in which the importer of one type writes a batch of records. */
 export interface ImportBatch extends Pick<Transaction, 'db' | 'query'> {
   readonly options: ImportOptions;
+  readonly seen: SeenRows;
   readonly audit: AuditTrail;
   /** Refuses one record. The other records of the batch are still written. */
   refuse(place: string, reason: string): void;

@@ -11,14 +11,13 @@ export async function importComments(
 ): Promise<number> {
   const { db, query, options, refuse } = batch;
   const { accountId, now } = options;
-  const known = await findRows(db, accountId, 'comment', idsOf(records));
+  const known = await findRows(batch, 'comment', idsOf(records));
   const missing = await withIdeas(
     batch,
     records.filter(({ record, rowId }) => rowId !== undefined && !known.has(record.id)),
   );
   const authors = await findRows(
-    db,
-    accountId,
+    batch,
     'person',
     missing.map(({ record }) => record.author),
   );

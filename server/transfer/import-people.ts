@@ -19,7 +19,7 @@ type Person = RecordOf<'person'>;
 export async function importPeople(batch: ImportBatch, records: readonly PlacedRecord<Person>[]): Promise<number> {
   const { db, query, options } = batch;
   const { accountId } = options;
-  const known = await findRows(db, accountId, 'person', idsOf(records));
+  const known = await findRows(batch, 'person', idsOf(records));
   // The later of two records with the same id replaces the earlier one in the map.
   const people = new Map(
     records.filter(({ record }) => !known.has(record.id)).map(({ record }) => [record.id, record]),

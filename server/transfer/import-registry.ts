@@ -12,7 +12,7 @@ import { type ImportBatch, idsOf, type PlacedRecord, unknownRef } from './import
 export async function importBoards(batch: ImportBatch, records: readonly PlacedRecord<RecordOf<'board'>>[]) {
   const { db, options } = batch;
   const { accountId } = options;
-  const known = await findRows(db, accountId, 'board', idsOf(records));
+  const known = await findRows(batch, 'board', idsOf(records));
   let imported = 0;
   for (const { place, record } of records) {
     if (known.has(record.id)) continue;
@@ -72,14 +72,16 @@ interface Registry<One> {
 }
 
 async function importOfBoards<One extends RecordOf<'status'> | RecordOf<'tag'>>(
-  { db, options: { accountId }, refuse }: ImportBatch,
+  batch: ImportBatch,
   kind: One['type'],
   records: readonly PlacedRecord<One>[],
   { plural, mostOfBoard, find, insert }: Registry<One>,
 ) {
-  const known = await findRows(db, accountId, kind, idsOf(records));
+  const { db, options, refuse } = batch;
+  const { accountId } = options;
+  const known = await findRows(batch, kind, idsOf(records));
   const boardIds = records.map(({ record }) => record.board);
-  const boards = await findRows(db, accountId, 'board', boardIds);
+  const boards = await findRows(batch, 'board', boardIds);
   let imported = 0;
   for (const { place, record } of records) {
     if (known.has(record.id)) continue;

@@ -7,14 +7,15 @@ import { type ImportBatch, idsOf, type PlacedRecord, unknownRef } from './import
 
 /** Imports voters. A person who already has a voter in the account keeps this voter. */
 export async function importVoters(
-  { db, options: { accountId }, refuse }: ImportBatch,
+  batch: ImportBatch,
   records: readonly PlacedRecord<RecordOf<'voter'>>[],
 ): Promise<number> {
-  const known = await findRows(db, accountId, 'voter', idsOf(records));
+  const { db, options, refuse } = batch;
+  const { accountId } = options;
+  const known = await findRows(batch, 'voter', idsOf(records));
   const missing = records.filter(({ record }) => !known.has(record.id));
   const people = await findRows(
-    db,
-    accountId,
+    batch,
     'person',
     missing.map(({ record }) => record.person),
   );
@@ -45,7 +46,16 @@ export async function importVoters(
   if (added.length > 0) {
     const inserted = await db
       .insertInto('voters')
-      .values(added.map(([, user_id]) => ({ account_id: accountId, user_id })))
+      .columns(['account_id', 'user_id'])
+      .expression(v =>
+        v
+          .selectFrom(
+            sql<{ user_id: number | null }>`unnest(${added.map(([, userId]) => userId)}::bigint[])`.as<'u'>(
+              sql`u(user_id)`,
+            ),
+          )
+          .select(u => [u.val(accountId).as('account_id'), 'u.user_id']),
+      )
       .returning('id')
       .execute();
     // The ids increase in the order of the records. So the next export has the votes in the same order.
@@ -76,8 +86,7 @@ export async function importVotes(
   const { db, query, options, refuse } = batch;
   const { accountId } = options;
   const voters = await findRows(
-    db,
-    accountId,
+    batch,
     'voter',
     records.map(({ record }) => record.voter),
   );
@@ -178,8 +187,7 @@ export async function importMerges(
   batch: ImportBatch,
   records: readonly PlacedRecord<RecordOf<'merge'>>[],
 ): Promise<number> {
-  const { db, options } = batch;
-  const known = await findRows(db, options.accountId, 'merge', idsOf(records));
+  const known = await findRows(batch, 'merge', idsOf(records));
   let imported = 0;
   for (const one of records) {
     const id = known.has(one.record.id) ? undefined : await importMerge(batch, one);
@@ -267,8 +275,7 @@ export async function importFollowers(
   const { db, options, refuse } = batch;
   const { accountId } = options;
   const people = await findRows(
-    db,
-    accountId,
+    batch,
     'person',
     records.map(({ record }) => record.person),
   );

@@ -39,10 +39,12 @@ async function beginsLikeGzip(path: string): Promise<boolean> {
 /** Reads an archive record by record. Throws if the first line is not the header of an archive. */
 export async function* readArchive(path: string, meter: ReadMeter): AsyncIterable<Placed> {
   let number = 0;
-  for await (const line of linesOf(await openInput(path, meter))) {
-    number += 1;
-    if (number === 1) checkHeader(parseLine(line).value);
-    else if (line.trim() !== '') yield { place: `line ${number}`, ...parseLine(line) };
+  for await (const lines of linesOf(await openInput(path, meter))) {
+    for (const line of lines) {
+      number += 1;
+      if (number === 1) checkHeader(parseLine(line).value);
+      else if (line.trim() !== '') yield { place: `line ${number}`, ...parseLine(line) };
+    }
   }
   if (number === 0) throw new AdministrationError('invalid', 'The file is empty');
 }
@@ -56,17 +58,18 @@ function parseLine(line: string): Pick<Placed, 'value' | 'problem'> {
 }
 
 /**
- * Splits a stream at line feeds. The lines of Node's readline would also end at U+2028, which a JSON text may contain.
+ * Splits a stream at line feeds. Returns the lines of a chunk together, because a step of an asynchronous iteration takes
+ * longer than the split of a line. The lines of Node's readline would also end at U+2028, which a JSON text may contain.
  */
-async function* linesOf(stream: Readable): AsyncIterable<string> {
+async function* linesOf(stream: Readable): AsyncIterable<string[]> {
   stream.setEncoding('utf8');
   let rest = '';
   for await (const chunk of stream as AsyncIterable<string>) {
     const lines = (rest + chunk).split('\n');
     rest = lines.pop() ?? '';
-    yield* lines;
+    yield lines;
   }
-  if (rest !== '') yield rest;
+  if (rest !== '') yield [rest];
 }
 
 /** Reads a whole JSON file. */
