@@ -51,8 +51,9 @@ export async function findRows(
   kind: ExternalKind,
   externalIds: Iterable<string | null>,
 ): Promise<Map<string, number>> {
-  let ofKind = seen.get(kind);
-  if (!ofKind || ofKind.size > maxSeen) seen.set(kind, (ofKind = new Map()));
+  const earlier = seen.get(kind);
+  const ofKind = earlier && earlier.size <= maxSeen ? earlier : new Map<string, number>();
+  seen.set(kind, ofKind);
   const found = new Map<string, number>();
   const unseen: string[] = [];
   for (const externalId of new Set(externalIds)) {
