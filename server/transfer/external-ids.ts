@@ -39,7 +39,7 @@ export function archiveId({ accountId, origin }: Origin, kind: ExternalKind, id:
   )`;
 }
 
-/** The maximum number of rows of a kind that an import remembers. They need some 20 MB of memory. */
+/** The maximum number of rows of a kind that an import remembers. It limits the memory that the import needs. */
 const maxSeen = 200_000;
 
 /**

@@ -68,7 +68,10 @@ async function insertRows({ db, options: { accountId } }: ImportBatch, rows: rea
     .execute();
 }
 
-/** Stores the terms with which searches find similar ideas, as the trigger of the database does. */
+/**
+ * Stores the terms with which searches find similar ideas, as the trigger of the database does. Then switches the trigger
+ * on again.
+ */
 async function insertTerms({ db, options: { accountId } }: ImportBatch, ideaIds: readonly number[]): Promise<void> {
   // PostgreSQL needs less time if it moves more terms into the index at once. But each search for similar ideas reads the
   // terms that are not yet in the index: 1 MB of them adds half to the time of a search.
