@@ -196,7 +196,8 @@ test('a dry run of an import counts all records of the archive and changes nothi
 test('after an import was killed, a second import completes it, and an export of the account equals the imported archive', async () => {
   const killed = await createTarget();
   const blocker = await killed.database.pool.connect();
-  await blocker.query('begin; lock table votes in exclusive mode');
+  // On a slow machine, the import needs more than the time limit for an idle transaction until it reaches the votes.
+  await blocker.query('begin; set local idle_in_transaction_session_timeout = 0; lock table votes in exclusive mode');
   const child = spawn(process.execPath, [main, 'import', archive, '--with-roles'], {
     env: { PATH: process.env.PATH ?? '', DATABASE_URL: killed.url },
     stdio: 'ignore',
