@@ -21,9 +21,12 @@ export interface ValidRequest<O extends OperationId = OperationId> {
   signal: AbortSignal;
 }
 
-/** The operations on a board. Each function returns the result of a request, or throws a Refusal. */
+/**
+ * The operations on a board. Each function returns the result of a request, or throws a Refusal. The test server answers
+ * an operation without a function with the example of the contract.
+ */
 export type Handlers = {
-  [O in Exclude<OperationId, 'getToken'>]: (
+  [O in Exclude<OperationId, 'getToken'>]?: (
     request: ValidRequest<O>,
   ) => O extends 'listEvents' ? Promise<Operations[O]['result']> : Operations[O]['result'];
 };

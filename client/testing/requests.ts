@@ -3,6 +3,7 @@ import { grantsOfQuery, includesGrant, operations, type Route, type RouteMetadat
 import { parseRequest } from '@idea-board/contract/validation';
 import type { BoardState } from './board-state.ts';
 import type { EventLog } from './event-log.ts';
+import { exampleOf } from './example.ts';
 import type { Failures } from './failures.ts';
 import { type Answer, answerConditionally, queryOf, rateLimitHeaders, readBody } from './http.ts';
 import { handlersOf, type ValidRequest } from './operations.ts';
@@ -24,6 +25,7 @@ const routes = Object.entries(operations as Record<string, Route>).map(([operati
   pattern: new RegExp(`^${route.path.replace(/:(\w+)/g, '(?<$1>[^/]+)')}$`),
   metadata: route.metadata as RouteMetadata,
   status: 201 in route.responses ? 201 : 200,
+  result: (route.responses[201] ?? route.responses[200]) as { meta(): object | undefined },
 }));
 
 type ServedRoute = (typeof routes)[number];
@@ -33,6 +35,11 @@ type ServedRoute = (typeof routes)[number];
  * server.
  */
 export function answererOf({ state, events, webhooks, failures, tokens }: Served) {
+  /** Returns the example of the contract if the board has the idea in the path. */
+  const exampleFor = ({ result }: ServedRoute, { id }: { id: number }, token: TestToken) => {
+    if (id !== 0) state.find(id, token);
+    return structuredClone(exampleOf(result));
+  };
   const handlers = handlersOf(state, events, webhooks) as unknown as Record<string, (request: ValidRequest) => unknown>;
   const replays = new Map<string, { fingerprint: string; answer: Answer }>();
 
@@ -56,7 +63,9 @@ export function answererOf({ state, events, webhooks, failures, tokens }: Served
       const body =
         operation === 'getToken'
           ? tokens.describe(token)
-          : handlers[operation]?.({ ...valid, token, signal: gone.signal });
+          : handlers[operation]
+            ? handlers[operation]({ ...valid, token, signal: gone.signal })
+            : exampleFor(route, valid, token);
       return { status: route.status, body };
     };
     if (request.method !== 'POST') {

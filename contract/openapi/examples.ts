@@ -25,7 +25,7 @@ const results: { [Op in OperationId]?: Examples<Result<Op>> } = {
     },
   },
   getIdea: {
-    Idea: { summary: 'An idea', value: discussed },
+    Idea: { summary: 'An idea on a board.', value: discussed },
     MergedIdea: { summary: 'An idea that is merged into another', value: merged },
   },
   createIdea: {
@@ -39,7 +39,6 @@ const results: { [Op in OperationId]?: Examples<Result<Op>> } = {
     WithdrawnVoteTally: { summary: 'After the vote was withdrawn', value: tallyExamples.none },
   },
   setIdeaStatus: { PlannedIdea: { summary: 'The idea is planned', value: planned } },
-  addIdeaTag: { Idea: { summary: 'An idea', value: discussed } },
   removeIdeaTag: { UntaggedIdea: { summary: 'The idea no longer has the tag', value: untagged } },
   unmergeIdea: {
     UnmergedIdea: { summary: 'The idea is no longer merged', value: { idea: unmerged, target: discussed } },

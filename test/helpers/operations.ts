@@ -1,6 +1,7 @@
+import { z } from 'zod';
 import type { Capability, Grant } from '../../contract/grants.ts';
 import { type OperationId, operations as operationsOfContract } from '../../contract/index.ts';
-import type { RouteMetadata } from '../../contract/routes.ts';
+import type { Route, RouteMetadata } from '../../contract/routes.ts';
 import type { TestDatabase } from './database.ts';
 import type { World } from './fixtures.ts';
 
@@ -19,12 +20,21 @@ export interface ApiOperation {
   hasBody: boolean;
 }
 
+/** The input of an operation. A test can send this input as an HTTP request or as a tool call. */
+export interface Given {
+  params: Record<string, unknown>;
+  query: Record<string, unknown>;
+  body: Record<string, unknown>;
+}
+
+/**
+ * The bodies of the operations for which the example in the contract is not a suitable body, for example because the
+ * body contains the id of a target.
+ */
 const bodies: Partial<Record<OperationId, (targets: Targets) => Record<string, unknown>>> = {
   createIdea: () => ({ title: 'Dark mode', body: 'My eyes hurt at night.' }),
   editIdea: () => ({ title: 'A better title' }),
   editComment: () => ({ body: 'A better comment.' }),
-  voteIdea: () => ({ value: 'up' }),
-  commentOnIdea: () => ({ body: 'We need this too.' }),
   setIdeaStatus: () => ({ status: 'planned' }),
   addIdeaTag: ({ tagId }) => ({ tag_id: tagId }),
   mergeIdea: ({ targetId }) => ({ target_id: targetId }),
@@ -32,8 +42,35 @@ const bodies: Partial<Record<OperationId, (targets: Targets) => Record<string, u
   updateWebhook: () => ({ description: 'A better description' }),
 };
 
-/** For each operation that needs query parameters, the query string of a valid request. */
-const queries: Partial<Record<OperationId, string>> = { findSimilarIdeas: 'title=Dark+mode' };
+/** The query parameters of the operations that need some. */
+const queries: Partial<Record<OperationId, Record<string, unknown>>> = { findSimilarIdeas: { title: 'Dark mode' } };
+
+/** Returns the schema of a route's request body, or undefined if the route takes no body. */
+export function bodySchemaOf(route: Route): z.ZodObject | undefined {
+  return 'body' in route && route.body instanceof z.ZodObject ? route.body : undefined;
+}
+
+/**
+ * Returns a valid input of an operation. The ids in the path are ids of the targets. The body is the example of the
+ * contract, unless `bodies` has a body for the operation.
+ */
+export function inputOf(id: OperationId, targets: Targets): Given {
+  const route: Route = operationsOfContract[id as keyof typeof operationsOfContract];
+  const ids: Record<string, number> = {
+    id: targets[ideaOf({ id, path: route.path })],
+    tagId: targets.assignedTagId,
+    commentId: targets.commentId,
+    webhookId: id === 'deleteWebhook' ? targets.spareWebhookId : targets.webhookId,
+    deliveryId: targets.deliveryId,
+  };
+  const names = [...route.path.matchAll(/:(\w+)/g)].map(([, name = '']) => name);
+  const [example] = (bodySchemaOf(route)?.meta()?.examples ?? []) as Record<string, unknown>[];
+  return {
+    params: Object.fromEntries(names.map(name => [name, ids[name]])),
+    query: queries[id] ?? {},
+    body: bodies[id]?.(targets) ?? example ?? {},
+  };
+}
 
 /** All operations that require a token. */
 export const operations: ApiOperation[] = Object.entries(operationsOfContract).flatMap(([id, route]) => {
@@ -48,7 +85,7 @@ export const operations: ApiOperation[] = Object.entries(operationsOfContract).f
     isWrite: route.method !== 'GET',
     isPost: route.method === 'POST',
     hasIdeaId: route.path.includes(':id'),
-    hasBody: id in bodies,
+    hasBody: bodySchemaOf(route) !== undefined,
   };
 });
 
@@ -152,20 +189,17 @@ export interface ArrangedRequest {
 
 /** Returns a valid request of an operation. When a write request is sent for the first time, it changes the data. */
 export function requestOf(
-  { id, method, path }: Pick<ApiOperation, 'id' | 'method' | 'path'>,
+  { id, method, path, hasBody = true }: Pick<ApiOperation, 'id' | 'method' | 'path'> & { hasBody?: boolean },
   targets: Targets,
   given: { id?: number | string; tagId?: number | string; commentId?: number | string; query?: string } = {},
 ): ArrangedRequest {
-  const ideaId = targets[ideaOf({ id, path })];
-  const filled = path
-    .replace(':id', String(given.id ?? ideaId))
-    .replace(':tagId', String(given.tagId ?? targets.assignedTagId))
-    .replace(':commentId', String(given.commentId ?? targets.commentId))
-    .replace(':webhookId', String(id === 'deleteWebhook' ? targets.spareWebhookId : targets.webhookId))
-    .replace(':deliveryId', String(targets.deliveryId));
-  const body = bodies[id]?.(targets);
-  const query = [queries[id], given.query].filter(Boolean).join('&');
-  return { line: `${method} ${filled}${query ? `?${query}` : ''}`, ...(body ? { json: body } : {}) };
+  const { params, query, body } = inputOf(id, targets);
+  const ids: Record<string, unknown> = { ...params, ...given };
+  const filled = path.replace(/:(\w+)/g, (_, name: string) => String(ids[name]));
+  const search = [new URLSearchParams(query as Record<string, string>).toString(), given.query]
+    .filter(Boolean)
+    .join('&');
+  return { line: `${method} ${filled}${search ? `?${search}` : ''}`, ...(hasBody ? { json: body } : {}) };
 }
 
 /** Returns a field name of `Targets`. The field has the id of the idea that the operation uses. */

@@ -1,8 +1,9 @@
 import { expect } from 'vitest';
+import { bodySchemaOf, type Given } from '../helpers/operations.ts';
 import { type Answer, request } from '../helpers/request.ts';
 import type { TestServer } from '../helpers/server.ts';
 import { callTool, type Form } from './call-tool.ts';
-import { type Case, type Given, hasBody } from './cases.ts';
+import type { Case } from './cases.ts';
 import type { Scene } from './scenes.ts';
 
 export function pathOf(path: string, params: Record<string, unknown>): string {
@@ -21,7 +22,7 @@ export function sendRequest(
   );
   return request(server, `${route.method} ${pathOf(route.path, given.params)}?${query}`, {
     token,
-    ...(hasBody(route) ? { json: given.body } : {}),
+    ...(bodySchemaOf(route) ? { json: given.body } : {}),
     ...(idempotencyKey ? { headers: { 'idempotency-key': idempotencyKey } } : {}),
   });
 }

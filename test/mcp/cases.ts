@@ -1,24 +1,17 @@
 import { type ErrorKey, keysIn } from '../../contract/errors.ts';
 import { type Grant, grants } from '../../contract/grants.ts';
-import { operations } from '../../contract/index.ts';
+import { type OperationId, operations } from '../../contract/index.ts';
 import type { Route, RouteMetadata } from '../../contract/routes.ts';
 import { encodeEventCursor } from '../../server/domain/events/event-cursor.ts';
-import type { Targets } from '../helpers/operations.ts';
+import { bodySchemaOf, type Given, inputOf, type Targets } from '../helpers/operations.ts';
 import type { Scene } from './scenes.ts';
 
 type ToolMetadata = Extract<RouteMetadata, { tool: object }>;
 
 export interface Operation {
-  id: string;
+  id: OperationId;
   route: Route;
   metadata: ToolMetadata;
-}
-
-/** The input of an operation. A test can send this input as an HTTP request or as a tool call. */
-export interface Given {
-  params: Record<string, unknown>;
-  query: Record<string, unknown>;
-  body: Record<string, unknown>;
 }
 
 /** One test case: a call of an operation. `key` is the key of the expected error, or undefined if the call succeeds. */
@@ -43,7 +36,7 @@ export interface Case {
 /** The operations of the contract that are also available as tools. */
 export const tools: Operation[] = Object.entries(operations as Record<string, Route>).flatMap(([id, route]) => {
   const metadata = route.metadata as RouteMetadata;
-  return 'tool' in metadata ? { id, route, metadata } : [];
+  return 'tool' in metadata ? { id: id as OperationId, route, metadata } : [];
 });
 
 /**
@@ -99,11 +92,8 @@ interface Condition {
 function caseOf(operation: Operation, name: string, key: ErrorKey | undefined, condition: Condition): Case {
   const { earlier, idempotencyKey, isKeyHeld } = condition;
   const whole = (targets: Targets): Given => ({
-    params: {},
-    query: {},
-    body: {},
-    ...(operation.route.path.includes(':id') ? { params: { id: targets.ideaId } } : {}),
-    ...inputs[operation.id]?.(targets),
+    ...inputOf(operation.id, targets),
+    ...(operation.id in queries ? { query: queries[operation.id]?.(targets) ?? {} } : {}),
   });
   return {
     operation,
@@ -118,46 +108,24 @@ function caseOf(operation: Operation, name: string, key: ErrorKey | undefined, c
   };
 }
 
-/** The inputs of the operations that need more input than the id of an idea. */
-const inputs: Record<string, (targets: Targets) => Partial<Given>> = {
+/** The query parameters with which the cases of some operations test more than a request without parameters. */
+const queries: Partial<Record<OperationId, (targets: Targets) => Record<string, unknown>>> = {
   listIdeas: ({ assignedTagId }) => ({
-    query: {
-      q: 'the',
-      sort: 'trending',
-      per_page: 2,
-      page: 1,
-      tag: assignedTagId,
-      created_after: '2020-01-01T00:00:00Z',
-      updated_since: '2020-01-01T00:00:00Z',
-    },
+    q: 'the',
+    sort: 'trending',
+    per_page: 2,
+    page: 1,
+    tag: assignedTagId,
+    created_after: '2020-01-01T00:00:00Z',
+    updated_since: '2020-01-01T00:00:00Z',
   }),
-  findSimilarIdeas: () => ({ query: { title: 'An idea', body: 'Details' } }),
-  getIdea: () => ({ query: { expand: ['comments', 'votes'] } }),
-  createIdea: () => ({ body: { title: 'Dark mode', body: 'My eyes hurt at night.' } }),
-  editIdea: ({ ideaId }) => ({ params: { id: ideaId }, body: { title: 'A better title' } }),
-  deleteIdea: ({ spareId }) => ({ params: { id: spareId }, query: { reason: 'Spam' } }),
-  editComment: ({ commentedId, commentId }) => ({
-    params: { id: commentedId, commentId },
-    body: { body: 'A better comment' },
-  }),
-  deleteComment: ({ commentedId, commentId }) => ({ params: { id: commentedId, commentId } }),
-  voteIdea: ({ ideaId }) => ({ params: { id: ideaId }, body: { value: 'up' } }),
-  commentOnIdea: ({ ideaId }) => ({ params: { id: ideaId }, body: { body: 'We need this too.' } }),
-  listEvents: () => ({ query: { types: 'idea.created,idea.merged', limit: 2 } }),
-  setIdeaStatus: ({ ideaId }) => ({ params: { id: ideaId }, body: { status: 'planned' } }),
-  addIdeaTag: ({ ideaId, tagId }) => ({ params: { id: ideaId }, body: { tag_id: tagId } }),
-  removeIdeaTag: ({ ideaId, assignedTagId }) => ({ params: { id: ideaId, tagId: assignedTagId } }),
-  mergeIdea: ({ ideaId, targetId }) => ({ params: { id: ideaId }, body: { target_id: targetId } }),
-  unmergeIdea: ({ mergedId }) => ({ params: { id: mergedId } }),
-  listWebhooks: () => ({ query: { per_page: 2, page: 1 } }),
-  getWebhook: ({ webhookId }) => ({ params: { webhookId } }),
-  createWebhook: () => ({ body: { url: 'https://hooks.example.com/ideas' } }),
-  updateWebhook: ({ webhookId }) => ({ params: { webhookId }, body: { description: 'A better description' } }),
-  deleteWebhook: ({ spareWebhookId }) => ({ params: { webhookId: spareWebhookId } }),
-  rotateWebhookSecret: ({ webhookId }) => ({ params: { webhookId }, query: { overlap_hours: 2 } }),
-  testWebhook: ({ webhookId }) => ({ params: { webhookId } }),
-  listWebhookDeliveries: ({ webhookId }) => ({ params: { webhookId }, query: { state: 'dead' } }),
-  redeliverWebhookDelivery: ({ webhookId, deliveryId }) => ({ params: { webhookId, deliveryId } }),
+  findSimilarIdeas: () => ({ title: 'An idea', body: 'Details' }),
+  getIdea: () => ({ expand: ['comments', 'votes'] }),
+  deleteIdea: () => ({ reason: 'Spam' }),
+  listEvents: () => ({ types: 'idea.created,idea.merged', limit: 2 }),
+  listWebhooks: () => ({ per_page: 2, page: 1 }),
+  rotateWebhookSecret: () => ({ overlap_hours: 2 }),
+  listWebhookDeliveries: () => ({ state: 'dead' }),
 };
 
 const ofBoard = (assignment: string) => ({
@@ -231,7 +199,7 @@ const conditions: { [Key in ErrorKey]?: Condition } = {
   },
   validation_failed: {
     given: (given, _, { route }) =>
-      hasBody(route)
+      bodySchemaOf(route)
         ? { ...given, body: { nonsense: [1], colour: 'blue' } }
         : { ...given, query: { ...given.query, nonsense: '1' } },
   },
@@ -310,43 +278,39 @@ const conditions: { [Key in ErrorKey]?: Condition } = {
   idempotency_key_reused: {
     idempotencyKey: 'a-key',
     earlier: given => given,
-    given: (given, scene, { id }) => ({ ...given, body: { ...given.body, ...otherBodies[id]?.(scene) } }),
+    given: (given, _, { route }) => ({ ...given, body: otherBody(route, given.body) }),
   },
 };
 
-/**
- * For each operation that takes an idempotency key and a body, returns fields that replace some fields of the usual test
- * body. The result is a different, valid body.
- */
-const otherBodies: Record<string, (targets: Targets) => Record<string, unknown>> = {
-  createIdea: () => ({ title: 'Another title' }),
-  voteIdea: () => ({ value: 'down' }),
-  commentOnIdea: () => ({ body: 'Another comment.' }),
-  setIdeaStatus: () => ({ status: 'done' }),
-  addIdeaTag: ({ assignedTagId }) => ({ tag_id: assignedTagId }),
-  mergeIdea: ({ mergedId }) => ({ target_id: mergedId }),
-  createWebhook: () => ({ description: 'Another webhook' }),
-};
+/** Returns a valid body that differs from the given body in one field. */
+function otherBody(route: Route, body: Record<string, unknown>): Record<string, unknown> {
+  const schema = bodySchemaOf(route);
+  if (!schema) throw new Error(`${route.path} takes no body`);
+  const others = Object.entries(body).flatMap(([name, value]) => {
+    const { options = [] } = schema.shape[name] as { options?: unknown[] };
+    const values = [typeof value === 'number' ? value + 1 : `${value}2`, ...options.filter(one => one !== value)];
+    return values.map(one => ({ ...body, [name]: one }));
+  });
+  const other = others.find(one => schema.safeParse(one).success);
+  if (!other) throw new Error(`No other body of ${route.path} is known`);
+  return other;
+}
 
 /**
  * Whether an operation can never have the given error. The route of the operation may still declare the error, because
  * all routes of one kind declare the same errors.
  */
-function isImpossible({ id, metadata }: Operation, key: string): boolean {
+function isImpossible({ id, metadata, route }: Operation, key: string): boolean {
   if (key === 'insufficient_scope')
     return metadata.auth === 'board' && metadata.grant === 'read' && !byQuery.includes(id);
   // An idempotency key applies to one path only. Two requests to the same path without a body are equal, so they cannot
   // cause this error.
-  if (key === 'idempotency_key_reused') return !(id in otherBodies);
+  if (key === 'idempotency_key_reused') return !bodySchemaOf(route);
   return key === 'rate_limited' && metadata.auth === 'token';
 }
 
 function takesKey({ route }: Operation): boolean {
   return Object.hasOwn((route.headers ?? {}) as object, 'idempotency-key');
-}
-
-export function hasBody(route: Route): boolean {
-  return 'body' in route && typeof route.body === 'object' && route.body !== null;
 }
 
 export function keysOf({ route }: Operation): ErrorKey[] {

@@ -3,12 +3,12 @@ import { errors } from '../../contract/errors.ts';
 import { readAudit } from '../helpers/audit.ts';
 import { testClock } from '../helpers/clock.ts';
 import { connect } from '../helpers/database.ts';
-import { operations } from '../helpers/operations.ts';
+import { type Given, operations } from '../helpers/operations.ts';
 import { type Answer, type RequestOptions, request } from '../helpers/request.ts';
 import { startServer, type TestServer } from '../helpers/server.ts';
 import { dump, expectSameAnswer, masked, pathOf, sendCall, sendRequest } from './both-ways.ts';
 import { type Form, forms } from './call-tool.ts';
-import { buildCases, buildSuccesses, type Case, type Given, keysOf, tools } from './cases.ts';
+import { buildCases, buildSuccesses, type Case, keysOf, tools } from './cases.ts';
 import { faults, mend } from './faults.ts';
 import { makeScene, type Scene, sceneOf } from './scenes.ts';
 

@@ -10,6 +10,7 @@ import { request } from '../helpers/request.ts';
 import { startServer, type TestServer } from '../helpers/server.ts';
 import { callTool, envelope, modernHeaders, send } from './call-tool.ts';
 import { tools } from './cases.ts';
+import { userTexts } from './user-texts.ts';
 
 interface DocumentedOperation {
   parameters?: { name: string; in: string }[];
@@ -251,7 +252,6 @@ describe('the list of the tools', () => {
     for (const tool of body.result.tools) {
       const operation = tools.find(({ metadata }) => metadata.tool.name === tool.name);
       const isRead = operation?.route.method === 'GET';
-      const withoutText = ['test_webhook', 'delete_webhook', 'list_webhook_deliveries', 'redeliver_webhook_delivery'];
       expect(tool.description.length, tool.name).toBeGreaterThan(100);
       const effects = {
         destructiveHint: operation?.metadata.tool.isDestructive,
@@ -260,9 +260,7 @@ describe('the list of the tools', () => {
       expect(tool.annotations).toEqual({
         readOnlyHint: isRead,
         ...(isRead ? {} : effects),
-        openWorldHint: !['whoami', 'get_board', 'vote_idea', 'delete_idea', 'delete_comment', ...withoutText].includes(
-          tool.name,
-        ),
+        openWorldHint: operation !== undefined && userTexts(operation) !== undefined,
       });
       expect(tool.inputSchema).toMatchObject({ type: 'object', additionalProperties: false });
       if (tool.name !== 'whoami') expect(tool.inputSchema.properties.board.type).toBe('string');
