@@ -13,6 +13,7 @@ export interface ApiOperation {
   /** The grant that the operation requires. The value is null if the operation does not belong to a board. */
   grant: Grant | null;
   capability: Capability | null;
+  successStatus: 200 | 201;
   isWrite: boolean;
   isPost: boolean;
   hasIdeaId: boolean;
@@ -82,6 +83,7 @@ export const operations: ApiOperation[] = Object.entries(operationsOfContract).f
     path: route.path,
     grant: metadata.auth === 'board' ? metadata.grant : null,
     capability: (metadata.auth === 'board' && metadata.capability) || null,
+    successStatus: 201 in route.responses ? 201 : 200,
     isWrite: route.method !== 'GET',
     isPost: route.method === 'POST',
     hasIdeaId: route.path.includes(':id'),

@@ -47,7 +47,8 @@ async function abilities() {
   const moderatorActions = new Set<unknown>();
   for (const operation of moderating) {
     const { line, json } = requestOf(operation, targets);
-    moderatorActions.add(await outcome(line, json));
+    const result = await outcome(line, json);
+    moderatorActions.add(result === operation.successStatus ? 'succeeded' : result);
   }
   const ownToken = await request(server, 'GET /api/v1/token', { token });
   return {
@@ -64,7 +65,7 @@ async function abilities() {
 }
 
 const everything = {
-  moderatorActions: [200],
+  moderatorActions: ['succeeded'],
   readsPending: true,
   readsCommentsOfPending: 200,
   listsPending: 200,
