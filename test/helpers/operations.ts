@@ -73,6 +73,20 @@ export function inputOf(id: OperationId, targets: Targets): Given {
   };
 }
 
+/** Returns a valid body that differs from the given body in one field. */
+export function otherBody(route: Route, body: Record<string, unknown>): Record<string, unknown> {
+  const schema = bodySchemaOf(route);
+  if (!schema) throw new Error(`${route.path} takes no body`);
+  const others = Object.entries(body).flatMap(([name, value]) => {
+    const { options = [] } = schema.shape[name] as { options?: unknown[] };
+    const values = [typeof value === 'number' ? value + 1 : `${value}2`, ...options.filter(one => one !== value)];
+    return values.map(one => ({ ...body, [name]: one }));
+  });
+  const other = others.find(one => schema.safeParse(one).success);
+  if (!other) throw new Error(`No other body of ${route.path} is known`);
+  return other;
+}
+
 /** All operations that require a token. */
 export const operations: ApiOperation[] = Object.entries(operationsOfContract).flatMap(([id, route]) => {
   const metadata = route.metadata as RouteMetadata;

@@ -13,7 +13,14 @@ import {
   issueToken,
   type World,
 } from '../helpers/fixtures.ts';
-import { type ArrangedRequest, createTargets, operations, requestOf, writes } from '../helpers/operations.ts';
+import {
+  type ApiOperation,
+  type ArrangedRequest,
+  createTargets,
+  operations,
+  requestOf,
+  writes,
+} from '../helpers/operations.ts';
 import { type Answer, type RequestOptions, request } from '../helpers/request.ts';
 import { startServerForFile } from '../helpers/server.ts';
 
@@ -41,7 +48,7 @@ const withQuery = (sample: ArrangedRequest, query: string) => ({
 async function samples(on: World = world) {
   const targets = await createTargets(server, on);
   const requests = operations.map(operation => [operation.id, requestOf(operation, targets)]);
-  return Object.fromEntries(requests) as Record<OperationId, ArrangedRequest>;
+  return Object.fromEntries(requests) as Record<ApiOperation['id'], ArrangedRequest>;
 }
 
 const countIdeas = async () => (await server.sql<{ n: number }>('select count(*) as n from ideas'))[0]?.n;

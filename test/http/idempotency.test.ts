@@ -1,9 +1,18 @@
 import { hash } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { contract, type OperationId } from '../../contract/index.ts';
 import { testClock } from '../helpers/clock.ts';
 import { createBoard, createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
 import { expectInvariants } from '../helpers/invariants.ts';
-import { type ArrangedRequest, createTargets, posts, reads, requestOf, type Targets } from '../helpers/operations.ts';
+import {
+  type ArrangedRequest,
+  createTargets,
+  otherBody,
+  posts,
+  reads,
+  requestOf,
+  type Targets,
+} from '../helpers/operations.ts';
 import { rawRequest } from '../helpers/raw-request.ts';
 import { type Answer, request } from '../helpers/request.ts';
 import { startServerForFile, startServerForTest } from '../helpers/server.ts';
@@ -54,19 +63,9 @@ function tableOf({ id }: { id: string }): string {
   return id.includes('Webhook') ? 'webhook_endpoints' : 'ideas';
 }
 
-/** Returns a valid request with the same path and a different body, or undefined if the operation has no body. */
-function another(id: string, { line, json }: ArrangedRequest): ArrangedRequest | undefined {
-  const otherBodies: Record<string, Record<string, unknown>> = {
-    createIdea: { ...json, title: 'Another title' },
-    voteIdea: { value: 'down' },
-    commentOnIdea: { body: 'Another comment.' },
-    setIdeaStatus: { status: 'done' },
-    addIdeaTag: { tag_id: targets.assignedTagId },
-    mergeIdea: { target_id: targets.mergedId },
-    createWebhook: { ...json, description: 'Another webhook' },
-  };
-  const body = otherBodies[id];
-  return body && { line, json: body };
+/** Returns a valid request with the same path and a different body. */
+function another(id: OperationId, { line, json = {} }: ArrangedRequest): ArrangedRequest {
+  return { line, json: otherBody(contract[id], json) };
 }
 
 describe.each(posts)('a repeated $method $path', operation => {
@@ -93,7 +92,7 @@ describe.each(posts)('a repeated $method $path', operation => {
       const sent = requestOf(operation, targets);
       await send(sent, 'a-key');
       const after = await snapshot(server);
-      const refused = await send(another(operation.id, sent) as ArrangedRequest, 'a-key');
+      const refused = await send(another(operation.id, sent), 'a-key');
       expect([refused.status, refused.key]).toEqual([422, 'idempotency_key_reused']);
       expect(isReplayed(refused)).toBe(false);
       expect(await snapshot(server)).toEqual(after);

@@ -3,7 +3,7 @@ import { type Grant, grants } from '../../contract/grants.ts';
 import { type OperationId, operations } from '../../contract/index.ts';
 import type { Route, RouteMetadata } from '../../contract/routes.ts';
 import { encodeEventCursor } from '../../server/domain/events/event-cursor.ts';
-import { bodySchemaOf, type Given, inputOf, type Targets } from '../helpers/operations.ts';
+import { bodySchemaOf, type Given, inputOf, otherBody, type Targets } from '../helpers/operations.ts';
 import type { Scene } from './scenes.ts';
 
 type ToolMetadata = Extract<RouteMetadata, { tool: object }>;
@@ -281,20 +281,6 @@ const conditions: { [Key in ErrorKey]?: Condition } = {
     given: (given, _, { route }) => ({ ...given, body: otherBody(route, given.body) }),
   },
 };
-
-/** Returns a valid body that differs from the given body in one field. */
-function otherBody(route: Route, body: Record<string, unknown>): Record<string, unknown> {
-  const schema = bodySchemaOf(route);
-  if (!schema) throw new Error(`${route.path} takes no body`);
-  const others = Object.entries(body).flatMap(([name, value]) => {
-    const { options = [] } = schema.shape[name] as { options?: unknown[] };
-    const values = [typeof value === 'number' ? value + 1 : `${value}2`, ...options.filter(one => one !== value)];
-    return values.map(one => ({ ...body, [name]: one }));
-  });
-  const other = others.find(one => schema.safeParse(one).success);
-  if (!other) throw new Error(`No other body of ${route.path} is known`);
-  return other;
-}
 
 /**
  * Whether an operation can never have the given error. The route of the operation may still declare the error, because
