@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { Client, type DatabaseError } from 'pg';
-import { expect, onTestFinished, test } from 'vitest';
+import { afterAll, expect, onTestFinished, test } from 'vitest';
 import {
   connectOrStart,
   type EmbeddedPostgres,
@@ -30,8 +30,14 @@ const moduleUrl = new URL('../../../server/database/embedded/embedded-postgres.t
 
 const roles = ['idea_board', 'idea_board_superuser', 'postgres'];
 
+/** Two data directories that the tests copy, because creating one takes longer: one as today, and one of an old server. */
+const originals = await Promise.all([makeScratchDirectory(), makeScratchDirectory()]);
+const [secured, trusting] = originals as [string, string];
+await Promise.all([createDataDir(secured), createTrustingDataDir(trusting)]);
+afterAll(() => Promise.all(originals.map(directory => rm(directory, { recursive: true }))));
+
 test('a client of the embedded PostgreSQL needs the password of the application role', async () => {
-  const { postgres, dataDir } = await startIn(await makeDataDir());
+  const { postgres, dataDir } = await startIn(await copyOf(secured));
   for (const user of roles) expect(await refusalOf(postgres, { user, password: 'guessed' })).toBe('28P01');
   for (const user of roles) expect(await refusalOf(postgres, { user })).toMatch(/^SASL: /);
   const password = (await readFile(join(dataDir, 'postgres.password'), 'utf8')).trim();
@@ -44,7 +50,7 @@ test('a client of the embedded PostgreSQL needs the password of the application 
 
 if (isRoot && spawnSync(process.execPath, ['--version'], asNobody()).status === 0)
   test('a process of the system user "nobody" cannot connect to the embedded PostgreSQL without the password, and cannot read the password file', async () => {
-    const { postgres, dataDir } = await startIn(await makeDataDir());
+    const { postgres, dataDir } = await startIn(await copyOf(secured));
     // PostgreSQL's authentication code 10 demands a password by SASL. With the code 0, PostgreSQL would accept the
     // client without a password.
     for (const user of roles) expect(await askAsNobody(postgres, user)).toBe('R 10');
@@ -54,7 +60,7 @@ if (isRoot && spawnSync(process.execPath, ['--version'], asNobody()).status === 
   });
 
 test('the application role of the embedded PostgreSQL is not a superuser and cannot become one', async () => {
-  const { postgres } = await startIn(await makeDataDir());
+  const { postgres } = await startIn(await copyOf(secured));
   expect(await query(postgres, readAttributes)).toEqual([harmless]);
   await expect(query(postgres, 'alter role idea_board superuser')).rejects.toMatchObject({ code: '42501' });
   await expect(query(postgres, 'set role idea_board_superuser')).rejects.toMatchObject({ code: '42501' });
@@ -64,7 +70,7 @@ test('the application role of the embedded PostgreSQL is not a superuser and can
 });
 
 test('if the embedded PostgreSQL of an old data directory accepts every client without a password, the next start keeps the data and requires a password', async () => {
-  const dataDir = await makeTrustingDataDir();
+  const dataDir = await copyOf(trusting);
   const { postgres } = await startIn(dataDir);
   expect(await query(postgres, 'select answer from kept')).toEqual([{ answer: 42 }]);
   for (const user of roles) expect(await refusalOf(postgres, { user })).toMatch(/^SASL: /);
@@ -84,7 +90,7 @@ test('if the embedded PostgreSQL of an old data directory accepts every client w
 });
 
 test('if a server is killed while it adds password protection to an old data directory, the next start completes the protection', async () => {
-  const dataDir = await makeTrustingDataDir();
+  const dataDir = await copyOf(trusting);
   const pidFile = join(dataDir, 'postgres/postmaster.pid');
   const settings = join(dataDir, 'postgres/postgresql.conf');
   const original = await readFile(settings);
@@ -123,7 +129,7 @@ test('if a server is killed while it adds password protection to an old data dir
 });
 
 test('if two servers start at the same time on an old data directory, one adds password protection and runs, and the other fails', async () => {
-  const dataDir = await makeTrustingDataDir();
+  const dataDir = await copyOf(trusting);
   const outcomes = await Promise.allSettled([startIn(dataDir), startIn(dataDir)]);
   const started = outcomes.filter(outcome => outcome.status === 'fulfilled').map(outcome => outcome.value.postgres);
   expect(started).toHaveLength(1);
@@ -133,8 +139,8 @@ test('if two servers start at the same time on an old data directory, one adds p
 });
 
 test('if a killed server of an old version left its PostgreSQL running, the next server restarts PostgreSQL so that it requires passwords', async () => {
-  const dataDir = await makeTrustingDataDir();
-  const left = await launchTrusting(dataDir);
+  const dataDir = await copyOf(trusting);
+  const left = await launchTrustingForTest(dataDir);
   const { postgres } = await startIn(dataDir);
   expect(await query(postgres, 'select answer from kept')).toEqual([{ answer: 42 }]);
   expect(await query(postgres, readAttributes)).toEqual([harmless]);
@@ -143,8 +149,8 @@ test('if a killed server of an old version left its PostgreSQL running, the next
 });
 
 test('a command line tool can use the PostgreSQL of a running old server, but no second server can start on the same data directory', async () => {
-  const dataDir = await makeTrustingDataDir();
-  const { socketDir, port } = await launchTrusting(dataDir);
+  const dataDir = await copyOf(trusting);
+  const { socketDir, port } = await launchTrustingForTest(dataDir);
   const owner = new Client({ host: socketDir, port, user: 'idea_board', database: 'postgres' });
   await owner.connect();
   await owner.query('select pg_advisory_lock(1)');
@@ -156,7 +162,7 @@ test('a command line tool can use the PostgreSQL of a running old server, but no
 });
 
 test('if the password file of the embedded PostgreSQL is lost, the next start sets a new password, and the old password no longer works', async () => {
-  const first = await startIn(await makeDataDir());
+  const first = await startIn(await copyOf(secured));
   await query(first.postgres, 'create table kept as select 42 as answer');
   await first.postgres.stop();
   await rm(join(first.dataDir, 'postgres.password'));
@@ -201,12 +207,16 @@ const findForeign = `
       where owned.classid = 'pg_type'::regclass and t.oid = owned.oid
     )`;
 
+async function createDataDir(dataDir: string) {
+  const postgres = await startEmbeddedPostgres({ dataDir, durable: false });
+  await postgres.stop();
+}
+
 /**
  * Creates a data directory like those of old server versions. In such a directory, the application role is the
  * superuser, and PostgreSQL accepts every client without a password.
  */
-async function makeTrustingDataDir(): Promise<string> {
-  const dataDir = await makeDataDir();
+async function createTrustingDataDir(dataDir: string) {
   const directory = join(dataDir, 'postgres');
   await mkdir(directory, { mode: 0o700 });
   if (isRoot) await chown(directory, unprivileged.uid, unprivileged.gid);
@@ -258,7 +268,13 @@ async function makeTrustingDataDir(): Promise<string> {
     create statistics other.both on id, old from other.counted_first;`,
   );
   await stop();
-  return dataDir;
+}
+
+/** Starts a PostgreSQL of an old server version, which runs until the end of the test. */
+async function launchTrustingForTest(dataDir: string): Promise<Postmaster> {
+  const { stop, ...postmaster } = await launchTrusting(dataDir);
+  onTestFinished(stop);
+  return postmaster;
 }
 
 async function launchTrusting(dataDir: string): Promise<Postmaster & { stop: () => Promise<void> }> {
@@ -266,14 +282,14 @@ async function launchTrusting(dataDir: string): Promise<Postmaster & { stop: () 
   const binaries = await locatePostgresBinaries();
   const launch = () => launchPostmaster(cluster, binaries, { isDurable: false, settings: {} });
   const postmaster = (await awaitPostmaster(cluster, launch)) as Postmaster;
-  const stop = () => stopPostmaster(postmaster, cluster);
-  onTestFinished(stop);
-  return { ...postmaster, stop };
+  return { ...postmaster, stop: () => stopPostmaster(postmaster, cluster) };
 }
 
-async function makeDataDir(): Promise<string> {
+/** Copies a data directory for one test. */
+async function copyOf(original: string): Promise<string> {
   const dataDir = await makeScratchDirectory();
   onTestFinished(() => rm(dataDir, { recursive: true, force: true }));
+  await promisify(execFile)('cp', ['-a', `${original}/.`, dataDir]);
   return dataDir;
 }
 
