@@ -15,10 +15,11 @@ const voterCount = 3;
 const moderator = 0;
 
 /**
- * Sets the seed of the random commands. To run other commands: PROPERTY_SEED=$RANDOM vitest run
- * test/endpoints/merging.property.test.ts
+ * The seed of the random commands, and the number of random sequences of commands. For more and other sequences:
+ * PROPERTY_RUNS=50 PROPERTY_SEED=$RANDOM vitest run test/endpoints/merging.property.test.ts
  */
 const seed = Number(process.env.PROPERTY_SEED ?? 20_260_314);
+const runs = Number(process.env.PROPERTY_RUNS ?? 5);
 
 const server = await startServerForFile();
 const world = await createWorld(server);
@@ -71,7 +72,7 @@ test("votes that the server copies to the target idea before a merge have no eff
       }
       await expectInvariants(server);
     }),
-    { seed, numRuns: 6 },
+    { seed, numRuns: Math.ceil(runs / 3) },
   );
 });
 
@@ -88,7 +89,7 @@ test('sequential votes, merges and unmerges have the results that a simple model
       }
       await expectInvariants(server);
     }),
-    { seed, numRuns: 12 },
+    { seed, numRuns: runs },
   );
 });
 
@@ -116,7 +117,7 @@ test('concurrent votes, merges and unmerges have the same results as if they had
       }
     }),
     // fast-check must not search for a shorter failing sequence, because a failure may depend on timing.
-    { seed, numRuns: 12, endOnFailure: true },
+    { seed, numRuns: runs, endOnFailure: true },
   );
   expect(server.logLines.filter(line => line.includes('"level":50'))).toEqual([]);
 });

@@ -9,7 +9,7 @@ import { changesOf, type Json, type JsonObject, type Pair, received, sent } from
 initSync({ module: readFileSync(createRequire(import.meta.url).resolve('jsoncompat/jsoncompat_wasm_bg.wasm')) });
 
 const seed = Number(process.env.PROPERTY_SEED ?? 20_260_314);
-const runs = Number(process.env.PROPERTY_RUNS ?? 40);
+const runs = Number(process.env.PROPERTY_RUNS ?? 15);
 
 /**
  * A schema before and after a change. The generated schemas have only a few differences, because two unrelated schemas
