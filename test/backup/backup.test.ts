@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { migrate } from '../../server/database/migrator.ts';
-import { cliOn, main, runCliProcess } from '../cli/run-cli.ts';
+import { cliOn, main } from '../cli/run-cli.ts';
 import { connect, openTestDatabase, type TestDatabase } from '../helpers/database.ts';
 import { createWorld, insertIdea } from '../helpers/fixtures.ts';
 import { findPostgresPrograms, startInstalledPostgres } from '../helpers/installed-postgres.ts';
@@ -27,8 +27,7 @@ describe.runIf(programs)('the commands backup, restore and upgrade', () => {
     APP_KEY: testAppKey.toString('base64'),
     PATH: `${programs}:${process.env.PATH}`,
   });
-  const on = (url: string, changes: Record<string, string> = {}) =>
-    cliOn(url, { ...settings(url), ...changes }, runCliProcess);
+  const on = (url: string, changes: Record<string, string> = {}) => cliOn(url, { ...settings(url), ...changes });
 
   beforeAll(async () => {
     postgres = await startInstalledPostgres(programs ?? '');
