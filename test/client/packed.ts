@@ -1,9 +1,10 @@
 import { execFile } from 'node:child_process';
-import { rmSync } from 'node:fs';
-import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import { inject } from 'vitest';
 import { packPackage as buildAndPack, type PackedPackage, tarballName } from '../../scripts/release/pack-package.ts';
 import { repository } from '../../scripts/release/repository.ts';
 
@@ -18,7 +19,7 @@ export const compilingMs = 180_000;
 
 const packed = new Map<string, Promise<PackedPackage>>();
 
-/** Packs the package of a folder as npm would publish it. Tests in the same process share the result. */
+/** Packs the package of a folder as npm would publish it. All tests share the result. */
 export function packPackage(folder: string): Promise<PackedPackage> {
   const result = packed.get(folder) ?? pack(folder);
   packed.set(folder, result);
@@ -32,9 +33,34 @@ export function packPackage(folder: string): Promise<PackedPackage> {
 async function pack(folder: string): Promise<PackedPackage> {
   const directory = process.env.PACKED_PACKAGES;
   if (directory) return findPacked(directory, folder);
-  const stage = await mkdtemp(join(tmpdir(), 'idea-board-pack-'));
-  process.on('exit', () => rmSync(stage, { recursive: true, force: true }));
-  return buildAndPack(repository, folder, stage);
+  const stage = join(inject('packedPackages'), folder.replaceAll('/', '-'));
+  const result = join(stage, 'result.json');
+  // Only one process can create this directory. That process packs the package, and the others wait for the result.
+  while (!(await isMade(stage))) {
+    const found = await readFile(result, 'utf8').catch(() => undefined);
+    if (found) return JSON.parse(found);
+    await delay(100);
+  }
+  try {
+    const packed = await buildAndPack(repository, folder, stage);
+    await writeFile(`${result}.new`, JSON.stringify(packed));
+    await rename(`${result}.new`, result);
+    return packed;
+  } catch (error) {
+    await rm(stage, { recursive: true });
+    throw error;
+  }
+}
+
+/** Creates a directory. Returns false if the directory exists already. */
+async function isMade(directory: string): Promise<boolean> {
+  return mkdir(directory).then(
+    () => true,
+    error => {
+      if (error.code !== 'EEXIST') throw error;
+      return false;
+    },
+  );
 }
 
 async function findPacked(directory: string, folder: string): Promise<PackedPackage> {

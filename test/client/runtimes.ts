@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, globSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { delimiter, join } from 'node:path';
-import { repository } from './packed.ts';
+import { repository } from '../../scripts/release/repository.ts';
 
 /** A program that runs JavaScript files. */
 export interface Runtime {

@@ -1,5 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { rm } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import pg from 'pg';
 import type { TestProject } from 'vitest/node';
 import { startEmbeddedPostgres } from '../../server/database/embedded/embedded-postgres.ts';
@@ -16,6 +18,8 @@ declare module 'vitest' {
     templateDatabase: string;
     /** The first part of the names of all databases that this run creates besides the template. */
     databasePrefix: string;
+    /** A directory for packages that tests have packed, so that each package is packed only once. */
+    packedPackages: string;
   }
 }
 
@@ -41,7 +45,9 @@ export default async function setup(project: TestProject) {
   const run = randomBytes(8).toString('hex');
   const template = `template_${run}`;
   const databasePrefix = `test_${run}_`;
+  const packedPackages = await mkdtemp(join(tmpdir(), 'idea-board-packed-'));
   const stop = async () => {
+    await rm(packedPackages, { recursive: true });
     // The database of the last test file of each process still exists, because restoreDatabase() kept it.
     const drops = `select format('drop database %I with (force)', datname) as sql from pg_database
       where datname = '${template}' or starts_with(datname, '${databasePrefix}')`;
@@ -59,6 +65,7 @@ export default async function setup(project: TestProject) {
   project.provide('postgresUrl', postgres.url);
   project.provide('templateDatabase', template);
   project.provide('databasePrefix', databasePrefix);
+  project.provide('packedPackages', packedPackages);
   return stop;
 }
 
