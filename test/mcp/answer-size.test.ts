@@ -97,11 +97,13 @@ beforeAll(async () => {
   for (let n = 0; n < 22; n++) {
     const { id } = await rest('POST /api/v1/ideas', { title: quotes(200), body: quotes(10_000) });
     await rest(`POST /api/v1/ideas/${id}/status`, { status: `${'k'.repeat(48)}${maxStatusesOfBoard - 1}` });
-    for (const tagId of tagIds.slice(0, maxTagsOfIdea - 1)) {
-      await rest(`POST /api/v1/ideas/${id}/tags`, { tag_id: tagId });
-    }
     ideaIds.push(id);
   }
+  await server.sql(
+    `insert into idea_tags (account_id, idea_id, tag_id)
+    select $1, idea, tag from unnest($2::bigint[]) idea, unnest($3::bigint[]) tag`,
+    [world.accountId, ideaIds, tagIds.slice(0, maxTagsOfIdea - 1)],
+  );
   // Every idea except the first has the maximum number of tags. The first idea gets its last tag later, from the tool
   // add_idea_tag.
   for (const id of ideaIds.slice(1)) {
@@ -153,10 +155,11 @@ async function call(name: string, args: Record<string, unknown>) {
 }
 
 test('the API removes from titles and bodies the control characters that JSON writes with six characters', async () => {
-  for (let code = 1; code < 0xa0; code++) {
-    const text = `a${String.fromCodePoint(code)}b`;
+  const texts = Array.from({ length: 0xa0 - 1 }, (_, n) => `a${String.fromCodePoint(n + 1)}`);
+  for (const start of [0, 60, 120]) {
+    const text = `${texts.slice(start, start + 60).join('')}b`;
     const { id, title, body } = await rest('POST /api/v1/ideas', { title: text, body: text });
-    for (const one of [title, body]) expect(JSON.stringify(one).length).toBeLessThanOrEqual('"a\\"b"'.length);
+    for (const one of [title, body]) expect(JSON.stringify(one)).toMatch(/^"a((?!\\u).)+b"$/);
     await server.sql('delete from followers where idea_id = $1', [id]);
     await server.sql('delete from events where idea_id = $1', [id]);
     await server.sql('delete from ideas where id = $1', [id]);
