@@ -87,7 +87,6 @@ test('after a field is renamed in the contract, `npm run check` reports code tha
     output: expect.stringContaining('npm run client:contract'),
   });
   await inCopy(process.execPath, 'scripts/client-contract.ts');
-  expect(await check('client-contract')).toEqual({ ok: true, output: '' });
   expect(await check('package-api', 'client')).toMatchObject({
     ok: false,
     output: expect.stringContaining('npm run packages:api'),

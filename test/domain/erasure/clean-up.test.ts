@@ -90,7 +90,7 @@ test('an erasure that is killed at random moments and then runs again leaves the
       // The next process loads its modules while the current process cleans up.
       next = start(copy.url);
       // Each process gets more time than the previous process, so that the clean-up ends even on a slow machine.
-      const outcome = await workFor(child, 50 + Math.random() * 150 * (kills + 1));
+      const outcome = await workFor(child, 50 + Math.random() * 150 * (kills + 1) ** 2);
       if (outcome !== 'killed') {
         expect(outcome).toEqual({ isAlone: true, failures: 0 });
         break;
