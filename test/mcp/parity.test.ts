@@ -10,7 +10,7 @@ import { dump, expectSameAnswer, masked, pathOf, sendCall, sendRequest } from '.
 import { type Form, forms } from './call-tool.ts';
 import { buildCases, buildSuccesses, type Case, keysOf, tools } from './cases.ts';
 import { faults, mend } from './faults.ts';
-import { makeScene, type Scene, sceneOf } from './scenes.ts';
+import { makeScenes, type Scene, sceneOf } from './scenes.ts';
 
 /*
  * Compares two servers with equal databases. One server gets HTTP requests, and the other gets the same input as tool
@@ -29,9 +29,10 @@ let mcp: TestServer;
 
 beforeAll(async () => {
   [rest, mcp] = await Promise.all([startServer({ clock, environment }), startServer({ clock, environment })]);
-  const scenes = cases.map((one, n) => makeScene(sceneOf(n), one.grant) + one.sql(sceneOf(n))).join('');
-  const more = unchanging.map(({ one, scene }) => makeScene(scene, one.grant)).join('');
-  await Promise.all([rest.sql(scenes + more), mcp.sql(scenes + more)]);
+  const scenes = cases.map((one, n) => ({ scene: sceneOf(n), grant: one.grant }));
+  const more = unchanging.map(({ one, scene }) => ({ scene, grant: one.grant }));
+  const changes = cases.map((one, n) => one.sql(sceneOf(n))).join('');
+  for (const text of [makeScenes([...scenes, ...more]), changes]) await Promise.all([rest.sql(text), mcp.sql(text)]);
 });
 afterAll(() => Promise.all([rest.close(), mcp.close()]));
 

@@ -54,46 +54,44 @@ export function sceneOf(n: number): Scene {
   };
 }
 
-/**
- * Returns the SQL that creates the data of a test case. The SQL of all cases can be joined and run as one statement.
- */
-export function makeScene(scene: Scene, grant: Grant): string {
-  const { accountId, issuerId, otherUserId, boardId, boardSlug, otherBoardId, tokenId, ideaId, targetId, mergedId } =
-    scene;
-  const idea = (id: number, title: string, mergedInto = 'null') => `
+/** Returns the SQL that creates the data of test cases. Each id is a number from `base` on, as in sceneOf(). */
+export function makeScenes(scenes: { scene: Scene; grant: Grant }[]): string {
+  const rows = scenes.map(({ scene, grant }) => `(${scene.accountId}, '${scene.boardSlug}', '${grant}')`);
+  // Each statement creates the rows of all test cases. Separate statements would take several seconds.
+  const each = `from (values ${rows.join()}) scene (base, slug, level)`;
+  return `
+    insert into accounts (id, slug, name) overriding system value select base, 'of-' || slug, 'An account' ${each};
+    insert into users (id, email, name) overriding system value
+    select base, slug || '@example.com', 'Ada' ${each} union all select base + 1, 'other-' || slug || '@example.com', 'Bea' ${each};
+    insert into memberships (account_id, user_id, role) select base, base, 'admin' ${each};
+    insert into boards (id, account_id, slug, name) overriding system value
+    select base, base, slug, 'A board' ${each} union all select base + 1, base, 'other', 'Another' ${each};
+    insert into statuses (id, account_id, board_id, key, category, label, position) overriding system value
+    select base, base, base, 'open', 'inbox', 'Open', 0 ${each}
+    union all select base + 1, base, base, 'planned', 'planned', 'Planned', 1 ${each};
+    insert into tags (id, account_id, board_id, name, color) overriding system value
+    select base + n, base, base, chr(97 + n), '#0f766e' ${each}, generate_series(0, 1) n;
+    insert into voters (id, account_id) overriding system value select base, base ${each};
+    insert into api_tokens (id, account_id, issuer_id, voter_id, name, secret_hash, capabilities) overriding system value
+    select base, base, base, base, 'A token', '\\x${secretHash}'::bytea, '{manage_webhooks}'::text[] ${each};
+    insert into api_token_boards (account_id, token_id, board_id, level) select base, base, base, level ${each};
+    insert into ideas (id, account_id, board_id, author_id, status_id, title, body, moderation_state, comment_count)
+    overriding system value
+    select base + n, base, base, base, base, title, 'About it.', 'published', 1 - n
+    ${each}, (values (0, 'The idea'), (1, 'The target')) idea (n, title);
     insert into ideas (id, account_id, board_id, author_id, status_id, title, body, moderation_state, merged_into_id)
     overriding system value
-    values (${id}, ${accountId}, ${boardId}, ${issuerId}, ${boardId}, '${title}', 'About it.', 'published', ${mergedInto});`;
-  return `
-    insert into accounts (id, slug, name) overriding system value values (${accountId}, 'of-${boardSlug}', 'An account');
-    insert into users (id, email, name) overriding system value
-    values (${issuerId}, '${boardSlug}@example.com', 'Ada'), (${otherUserId}, 'other-${boardSlug}@example.com', 'Bea');
-    insert into memberships (account_id, user_id, role) values (${accountId}, ${issuerId}, 'admin');
-    insert into boards (id, account_id, slug, name) overriding system value
-    values (${boardId}, ${accountId}, '${boardSlug}', 'A board'), (${otherBoardId}, ${accountId}, 'other', 'Another');
-    insert into statuses (id, account_id, board_id, key, category, label, position) overriding system value
-    values (${boardId}, ${accountId}, ${boardId}, 'open', 'inbox', 'Open', 0),
-      (${boardId + 1}, ${accountId}, ${boardId}, 'planned', 'planned', 'Planned', 1);
-    insert into tags (id, account_id, board_id, name, color) overriding system value
-    values (${scene.tagId}, ${accountId}, ${boardId}, 'a', '#0f766e'),
-      (${scene.assignedTagId}, ${accountId}, ${boardId}, 'b', '#0f766e');
-    insert into voters (id, account_id) overriding system value values (${tokenId}, ${accountId});
-    insert into api_tokens (id, account_id, issuer_id, voter_id, name, secret_hash, capabilities) overriding system value
-    values (${tokenId}, ${accountId}, ${issuerId}, ${tokenId}, 'A token', '\\x${secretHash}', '{manage_webhooks}');
-    insert into api_token_boards (account_id, token_id, board_id, level)
-    values (${accountId}, ${tokenId}, ${boardId}, '${grant}');
-    ${idea(ideaId, 'The idea')} ${idea(targetId, 'The target')} ${idea(mergedId, 'Merged', String(targetId))}
+    select base + 2, base, base, base, base, 'Merged', 'About it.', 'published', base + 1 ${each};
     insert into comments (id, account_id, idea_id, author_id, body) overriding system value
-    values (${scene.commentId}, ${accountId}, ${ideaId}, ${otherUserId}, 'The comment');
-    update ideas set comment_count = 1 where id = ${ideaId};
-    insert into merges (account_id, source_id, target_id) values (${accountId}, ${mergedId}, ${targetId});
-    insert into idea_tags (idea_id, tag_id, account_id) values (${ideaId}, ${scene.assignedTagId}, ${accountId});
+    select base, base, base, base + 1, 'The comment' ${each};
+    insert into merges (account_id, source_id, target_id) select base, base + 2, base + 1 ${each};
+    insert into idea_tags (idea_id, tag_id, account_id) select base, base + 1, base ${each};
     insert into webhook_endpoints (id, account_id, board_id, url, secret, event_types) overriding system value
-    values (${scene.webhookId}, ${accountId}, ${boardId}, 'https://hooks.example.com/', 'sealed', '{idea.unmerged}');
+    select base, base, base, 'https://hooks.example.com/', 'sealed', '{idea.unmerged}'::text[] ${each};
     with event as (
       insert into events (account_id, type, data, body, occurred_at)
-      values (${accountId}, 'webhook.test', '{}', '{"type":"webhook.test"}', now()) returning id
+      select base, 'webhook.test', '{}'::jsonb, '{"type":"webhook.test"}'::jsonb, now() ${each} returning id, account_id
     )
     insert into webhook_deliveries (id, account_id, endpoint_id, event_id, state, finished_at) overriding system value
-    select ${scene.deliveryId}, ${accountId}, ${scene.webhookId}, id, 'dead', now() from event;`;
+    select account_id, account_id, account_id, id, 'dead', now() from event;`;
 }
