@@ -56,8 +56,11 @@ const countIdeas = async () => (await server.sql<{ n: number }>('select count(*)
 describe('a request without a valid token', () => {
   let known: { token: string; id: number };
   let secret: string;
+  /** Valid requests. Without a token, they change nothing, so the tests can share them. */
+  let shared: Awaited<ReturnType<typeof samples>>;
 
   beforeAll(async () => {
+    shared = await samples();
     known = await issueToken(server, world, 'moderate');
     secret = known.token.slice(`ib_${known.id}_`.length);
   });
@@ -111,7 +114,7 @@ describe('a request without a valid token', () => {
   test.each(authenticated)(
     'a request without a token to the operation %s gets 401, even if the request body is malformed',
     async id => {
-      const sample = (await samples())[id];
+      const sample = shared[id];
       const before = await countIdeas();
       expectUnauthorized(await request(server, sample.line, { raw: null }));
       if (sample.line.startsWith('POST')) {
@@ -346,13 +349,20 @@ describe('the table of grants', () => {
 });
 
 describe('the plan of the account', () => {
+  let token: string;
+  let shared: Awaited<ReturnType<typeof samples>>;
+
+  beforeAll(async () => {
+    const starter = await createWorld(server);
+    ({ token } = await issueToken(server, starter, 'moderate'));
+    await server.sql(`update accounts set plan = 'starter' where id = $1`, [starter.accountId]);
+    shared = await samples(starter);
+  });
+
   test.each(authenticated)(
     'if the plan of the account does not include the Agent API, the operation %s answers 403',
     async id => {
-      const starter = await createWorld(server);
-      const { token } = await issueToken(server, starter, 'moderate');
-      await server.sql(`update accounts set plan = 'starter' where id = $1`, [starter.accountId]);
-      const answer = await send((await samples(starter))[id], { token });
+      const answer = await send(shared[id], { token });
       expect(answer).toMatchObject({ status: 403, key: 'agent_api_unavailable' });
       // The request counts against the token's rate limit, although the plan of the account excludes the Agent API.
       expect(answer.headers.get('x-ratelimit-limit')).not.toBeNull();

@@ -30,7 +30,7 @@ const moduleUrl = new URL('../../../server/database/embedded/embedded-postgres.t
 
 const roles = ['idea_board', 'idea_board_superuser', 'postgres'];
 
-/** Two data directories that the tests copy, because creating one takes longer: one as today, and one of an old server. */
+/** A current data directory, and one of an old server. The tests copy them, because creating one takes longer. */
 const originals = await Promise.all([makeScratchDirectory(), makeScratchDirectory()]);
 const [secured, trusting] = originals as [string, string];
 await Promise.all([createDataDir(secured), createTrustingDataDir(trusting)]);
