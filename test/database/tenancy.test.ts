@@ -93,7 +93,7 @@ const startsWithoutAccount: Record<string, string> = {
   select_waiting_work: 'Counts the waiting deliveries of all accounts for the metrics.',
   take_password_link: 'Finds a person, who may sign in unless blocked in every account.',
   select_overdue_lanes: 'Finds the overdue deliveries of all accounts.',
-  select_untold_events: 'Finds the events whose jobs are lost, in all accounts.',
+  select_unfinished_events: 'Finds the events that still need jobs, in all accounts.',
 };
 
 const db = await createDatabaseForFile();

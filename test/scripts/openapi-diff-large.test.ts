@@ -55,7 +55,8 @@ test(`openapi-diff compares two large documents with changes in all ${count} sch
 });
 
 /**
- * Returns the old or the new version of a large document. Each of its schemas refers to other schemas. Each schema differs between the two versions.
+ * Returns the old or the new version of a large document. Each of its schemas refers to other schemas, and differs
+ * between the two versions.
  */
 function largeDocument(isNew: boolean): string {
   const numbers = Array.from({ length: count }, (_, n) => n);
