@@ -45,7 +45,7 @@ export function rawRequest(
           const text = Buffer.concat(chunks).toString();
           const received = new Headers();
           for (const [name, value] of Object.entries(response.headers)) {
-            if (value !== undefined) received.set(name, String(value));
+            for (const one of [value ?? []].flat()) received.append(name, one);
           }
           const isJson = received.get('content-type')?.includes('json');
           const parsed = isJson && text !== '' ? JSON.parse(text) : null;
