@@ -1,8 +1,17 @@
 import { Agent, request as httpRequest } from 'node:http';
-import type { Answer } from './request.ts';
 import type { TestServer } from './server.ts';
 
-const agent = new Agent({ keepAlive: true, maxSockets: 64 });
+export interface Answer {
+  status: number;
+  headers: Headers;
+  /** The parsed JSON body, or null. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests access arbitrary fields of the body.
+  body: any;
+  text: string;
+  key: string | undefined;
+}
+
+const agent = new Agent({ keepAlive: true });
 
 export interface RawRequestOptions {
   token?: string | undefined;

@@ -1,15 +1,7 @@
-import { rawRequest } from './raw-request.ts';
+import { type Answer, rawRequest } from './raw-request.ts';
 import type { TestServer } from './server.ts';
 
-export interface Answer {
-  status: number;
-  headers: Headers;
-  /** The parsed JSON body, or null. */
-  // biome-ignore lint/suspicious/noExplicitAny: tests access arbitrary fields of the body.
-  body: any;
-  text: string;
-  key: string | undefined;
-}
+export type { Answer };
 
 export interface RequestOptions {
   token?: string | undefined;
