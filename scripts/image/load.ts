@@ -17,7 +17,11 @@ export function startLoad(baseUrl: string, token: string) {
       headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
       ...(body && { body: JSON.stringify(body) }),
     })
-      .then(async response => ({ status: String(response.status), json: await response.json() }))
+      .then(async response => {
+        const text = await response.text();
+        // The proxy's own errors, such as 502, have no body.
+        return { status: String(response.status), json: text === '' ? {} : JSON.parse(text) };
+      })
       .catch((error: Error) => ({
         status: `failed: ${(error.cause as Error | undefined)?.message ?? error.message}`,
         json: {},
