@@ -60,12 +60,8 @@ export function answererOf({ state, events, webhooks, failures, tokens }: Served
     const gone = new AbortController();
     response.once('close', () => gone.abort());
     const run = (): Answer => {
-      const body =
-        operation === 'getToken'
-          ? tokens.describe(token)
-          : handlers[operation]
-            ? handlers[operation]({ ...valid, token, signal: gone.signal })
-            : exampleFor(route, valid, token);
+      const handle = handlers[operation] ?? (() => exampleFor(route, valid, token));
+      const body = operation === 'getToken' ? tokens.describe(token) : handle({ ...valid, token, signal: gone.signal });
       return { status: route.status, body };
     };
     if (request.method !== 'POST') {

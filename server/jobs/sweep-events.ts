@@ -143,7 +143,7 @@ export async function sweepEvents({ database, queue, logger, stopping }: SweepDe
 async function addLostJobs(database: Database, events: Unfinished[]): Promise<number> {
   if (events.length === 0) return 0;
   const missing = await database.query(selectMissing, columnsOf(events.flatMap(jobsOf)));
-  const isMissing = new Set(missing.map(keyOf));
+  const missingKeys = new Set(missing.map(keyOf));
   const ids = new Set(missing.map(({ id }) => id));
   const byAccount = Map.groupBy(
     events.filter(({ id }) => ids.has(id)),
@@ -153,7 +153,7 @@ async function addLostJobs(database: Database, events: Unfinished[]): Promise<nu
   for (const [accountId, ofAccount] of byAccount) {
     count += await database.transaction(async transaction => {
       const locked = await transaction.query(lockUnfinished, { accountId, ids: ofAccount.map(({ id }) => id) });
-      const lost = locked.flatMap(jobsOf).filter(job => isMissing.has(keyOf(job)));
+      const lost = locked.flatMap(jobsOf).filter(job => missingKeys.has(keyOf(job)));
       if (lost.length > 0) await transaction.query(addJobs, { ...columnsOf(lost), accountId });
       return lost.length;
     });

@@ -29,8 +29,8 @@ export interface Given {
 }
 
 /**
- * The bodies of the operations for which the example in the contract is not a suitable body, for example because the
- * body contains the id of a target.
+ * The bodies that replace the examples of the contract. For example, the body of a merge must contain the id of an idea
+ * that exists.
  */
 const bodies: Partial<Record<OperationId, (targets: Targets) => Record<string, unknown>>> = {
   createIdea: () => ({ title: 'Dark mode', body: 'My eyes hurt at night.' }),

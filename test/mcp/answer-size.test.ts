@@ -167,8 +167,8 @@ test('the API removes from titles and bodies the control characters that JSON wr
 });
 
 /**
- * The calls of the tools for which the call of `largestCall` is not the largest: the minimum size of the answer, and the
- * arguments of the call. The call has as few arguments as possible.
+ * The calls that replace `largestCall` for some tools: the minimum size of the answer, and the arguments of the call. Each
+ * call has as few arguments as possible.
  */
 const calls: Partial<Record<OperationId, [least: number, args: () => Record<string, unknown>]>> = {
   getBoard: [45_000, () => ({})],
