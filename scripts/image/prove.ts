@@ -1,11 +1,17 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { baseUrl, type Deployment, type ServiceName } from './deployment.ts';
 import { type Engine, image } from './engine.ts';
 import type { Journal } from './journal.ts';
 import { startLoad } from './load.ts';
 
 const maxMegabytes = 100;
+/**
+ * How long the proxy may need to notice that a server is ready, in milliseconds: twice the interval of its checks. Docker
+ * Compose waits longer, because the first health check of the image runs some seconds after the start.
+ */
+const noticeMs = 2_000;
 const cli = 'docker compose run --rm migrate node server/cli/main.ts';
 
 export async function buildImage(engine: Engine, { step }: Journal) {
@@ -114,8 +120,11 @@ async function replace(deployment: Deployment, name: ServiceName): Promise<strin
   if (status !== 0) throw new Error(`${name} ended with ${status}`);
   const stoppedAt = performance.now();
   await deployment.start(name);
+  const readyAt = performance.now();
+  // Otherwise the caller could stop the other server while the proxy still sends no requests to this one.
+  await delay(noticeMs);
   const seconds = (from: number, to: number) => ((to - from) / 1000).toFixed(1);
-  return `${name} stopped with status 0 in ${seconds(startedAt, stoppedAt)} s, and started in ${seconds(stoppedAt, performance.now())} s.`;
+  return `${name} stopped with status 0 in ${seconds(startedAt, stoppedAt)} s, and started in ${seconds(stoppedAt, readyAt)} s.`;
 }
 
 export async function waitForMore(list: unknown[], more = 20) {
