@@ -236,8 +236,7 @@ test('a member who uses only the keyboard can vote without a page load, see simi
     { down_count: 0 },
   ]);
 
-  // Without a session, the server refuses the vote that the script sends. The script then lets the browser send the
-  // form, which leads to the sign-in page.
+  // Without a session, the server answers the vote that the script sends with the sign-in page. The script opens it.
   await page.context().clearCookies();
   await page.getByRole('button', { name: /^Vote for/ }).press('Enter');
   await page.waitForURL(/sign-in/);
@@ -332,6 +331,43 @@ async function startWebsite(bodyOf: () => Promise<string>): Promise<string> {
   });
   return `https://localhost:${(website.address() as AddressInfo).port}`;
 }
+
+test('if the board refuses a vote, the list and the page of the idea show the reason without a page load, and the browser sends the vote once', async () => {
+  if (!browser) return;
+  const open = await createWorld(server);
+  const id = await insertIdea(server, open, { title: 'Export the board as CSV' });
+  const memberId = await createMember(server, open.accountId, 'member');
+  const { page, close } = await openSignedIn(memberId);
+  let votes = 0;
+  page.on('request', request => {
+    if (request.method() === 'POST') votes++;
+  });
+  const freeze = (isFrozen: boolean) =>
+    server.sql('update boards set is_frozen = $1 where id = $2', [isFrozen, open.boardId]);
+  const button = page.getByRole('button', { name: 'Vote for: Export the board as CSV' });
+  const announced = (text: string) => page.locator('[role=status]', { hasText: text }).waitFor({ state: 'attached' });
+  for (const [path, place] of [
+    ['', `#idea-${id}`],
+    [`/ideas/${id}`, 'article'],
+  ]) {
+    await page.goto(`${server.baseUrl}/b/${open.boardSlug}${path}`);
+    await page.evaluate('globalThis.isSamePage = true');
+    await freeze(true);
+    await button.press('Enter');
+    await page.locator(`${place} [role=alert]`, { hasText: 'The board is frozen' }).waitFor();
+    expect([await page.evaluate('isSamePage'), votes]).toEqual([true, 1]);
+    expect(await server.sql('select up_count from ideas where id = $1', [id])).toEqual([{ up_count: 0 }]);
+
+    await freeze(false);
+    await button.press('Enter');
+    await announced('Score 1');
+    expect(await page.getByRole('alert').count()).toBe(0);
+    await button.press('Enter');
+    await announced('Score 0');
+    votes = 0;
+  }
+  await close();
+});
 
 test("a person who uses only the keyboard can sign in with an embedding token, vote and comment in another website's frame, even without JavaScript", async () => {
   if (!browser) return;

@@ -6,7 +6,7 @@
 
 async function pageFrom(url, options) {
   const response = await fetch(url, options);
-  return new DOMParser().parseFromString(await response.text(), 'text/html');
+  return { page: new DOMParser().parseFromString(await response.text(), 'text/html'), url: response.url };
 }
 
 function replacePart(id, page) {
@@ -28,20 +28,23 @@ document.addEventListener('submit', async event => {
   event.preventDefault();
   const body = new URLSearchParams(new FormData(form, button));
   const label = button.getAttribute('aria-label');
-  try {
-    const page = await pageFrom(form.action, { method: 'POST', body });
-    // After a refused vote or the end of the session, the form loads a whole page, which shows the reason.
-    const { id } = form.closest('#tally') ?? form;
-    if (page.getElementById('problem') || !replacePart(id, page)) throw new Error('The vote was refused');
-    const replaced = document.getElementById(id);
-    [...replaced.querySelectorAll('button')].find(one => one.getAttribute('aria-label') === label)?.focus();
-    status.textContent = document.getElementById(form.id)?.dataset.announcement ?? '';
-  } catch {
-    // form.submit() does not call the listeners of the event `submit`, so the browser sends the form and loads a whole
-    // page.
+  const sent = await pageFrom(form.action, { method: 'POST', body }).catch(() => undefined);
+  // Without an answer, lets the browser send the form. form.submit() does not call the listeners of the event `submit`.
+  if (!sent) {
     form.append(Object.assign(document.createElement('input'), { type: 'hidden', name: 'value', value: button.value }));
-    form.submit();
+    return form.submit();
   }
+  document.getElementById('problem')?.remove();
+  const tally = form.closest('#tally');
+  const problem = sent.page.getElementById('problem');
+  if (problem && tally) return tally.before(problem);
+  if (problem) return form.nextElementSibling.prepend(problem);
+  const { id } = tally ?? form;
+  // After the end of the session, the answer is the sign-in page, which has no such part.
+  if (!replacePart(id, sent.page)) return location.assign(sent.url);
+  const replaced = document.getElementById(id);
+  [...replaced.querySelectorAll('button')].find(one => one.getAttribute('aria-label') === label)?.focus();
+  status.textContent = document.getElementById(form.id)?.dataset.announcement ?? '';
 });
 
 const pauseMs = 400;
@@ -56,7 +59,7 @@ title?.addEventListener('input', () => {
     if (typed.length < shortestTitle) return;
     const url = new URL(location.href);
     url.searchParams.set('title', typed);
-    const page = await pageFrom(url).catch(() => undefined);
+    const { page } = (await pageFrom(url).catch(() => undefined)) ?? {};
     // The person may have changed the title since the request.
     if (page && title.value.trim() === typed) replacePart('similar', page);
   }, pauseMs);
