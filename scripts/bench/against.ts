@@ -9,7 +9,7 @@ import { collectDeepCursors, type RunningServer, runRound, startServer } from '.
 import { formatTable } from './format-table.ts';
 import { readRelease } from './released.ts';
 import { isFailed, type Options, type Round } from './report.ts';
-import { chosenScenarios, connections, type ScenarioName, scenarios } from './scenarios.ts';
+import { chosenScenarios, type ScenarioName, scenarios } from './scenarios.ts';
 import { seed } from './seed.ts';
 import { isBelowSpread, spreadOf } from './spread.ts';
 import { type Child, note, type Stage } from './stage.ts';
@@ -33,10 +33,10 @@ export async function run(stage: Stage, options: Options & { against: string | t
   const results: Comparison[] = [];
   for (const name of chosenScenarios(options.only)) {
     note(scenarios[name].title);
-    const first = await compareScenario(versions, load, name, options.seconds);
+    const first = await compareScenario(versions, load, name, options);
     if (isSlower(first)) note('slower, so measuring again');
     // If chance caused the difference, a second measurement rarely finds the same difference again.
-    results.push(isSlower(first) ? await compareScenario(versions, load, name, options.seconds) : first);
+    results.push(isSlower(first) ? await compareScenario(versions, load, name, options) : first);
   }
   process.stdout.write(describe(results, options, against));
   return !results.some(one => isSlower(one) || one.failedRounds > 0);
@@ -57,7 +57,7 @@ async function compareScenario(
   versions: Versions,
   load: Child,
   name: ScenarioName,
-  seconds: number,
+  { seconds, connections }: Options,
 ): Promise<Comparison> {
   const measured: Record<keyof Versions, Round[]> = { now: [], before: [] };
   // The first round of each version is a warm-up.
@@ -65,7 +65,7 @@ async function compareScenario(
     // The order of the two versions changes in each round, so that neither version always runs second.
     const order = round % 2 === 0 ? (['now', 'before'] as const) : (['before', 'now'] as const);
     for (const which of order) {
-      const result = await runRound(versions[which], load, name, seconds);
+      const result = await runRound(versions[which], load, name, seconds, connections);
       if (round > 0) measured[which].push(result);
     }
   }
@@ -88,7 +88,11 @@ function isSlower({ requestRatios, cpuRatios }: Comparison): boolean {
   return isBelowSpread(requestRatios) || isBelowSpread(cpuRatios);
 }
 
-function describe(results: Comparison[], { ideas, votes, seconds }: Options, against: string | true): string {
+function describe(
+  results: Comparison[],
+  { ideas, votes, seconds, connections }: Options,
+  against: string | true,
+): string {
   const cells = (ratios: number[]) => [
     `${median(ratios).toFixed(2)} (${spreadOf(ratios).toFixed(2)})`,
     isBelowSpread(ratios) ? 'slower' : '',

@@ -11,7 +11,7 @@ import {
   type ScenarioRounds,
   summarize,
 } from './report.ts';
-import { chosenScenarios, type ScenarioName, scenarios, type Targets } from './scenarios.ts';
+import { chosenScenarios, defaultConnections, type ScenarioName, scenarios, type Targets } from './scenarios.ts';
 import { type Seed, seed } from './seed.ts';
 import { type Child, note, type Stage } from './stage.ts';
 
@@ -51,15 +51,13 @@ async function measure(stage: Stage, options: Options): Promise<Report> {
     // first round is a warm-up.
     for (let round = 0; round <= options.rounds; round++) {
       const seconds = round === 0 ? warmUpSeconds : options.seconds;
-      const floorRound = hasFloor && (await runRound(floor, load, name, seconds));
-      const besideRound = beside && (await runRound(server, load, beside, seconds));
-      await server.child.call('observeLoop');
-      const serverRound = await runRound(server, load, name, seconds);
-      const loopDelayP99Ms = await server.child.call<number>('loopDelayP99Ms');
+      const floorRound = hasFloor && (await runRound(floor, load, name, seconds, options.connections));
+      const besideRound = beside && (await runRound(server, load, beside, seconds, options.connections));
+      const serverRound = await runRound(server, load, name, seconds, options.connections);
       if (round === 0) continue;
       if (floorRound) result.floor.push(floorRound);
       if (besideRound) result.beside.push(besideRound);
-      result.server.push({ ...serverRound, loopDelayP99Ms });
+      result.server.push(serverRound);
     }
     results.push(result);
   }
@@ -80,10 +78,11 @@ export async function runRound(
   load: Child,
   scenario: ScenarioName,
   seconds: number,
+  connections = defaultConnections,
 ): Promise<Round> {
-  const order: LoadOrder = { baseUrl, scenario, targets, seconds };
-  const { result, cpuMicroseconds } = await child.measureCpu(() => load.call<LoadResult>(order));
-  return { ...result, cpuMicroseconds: cpuMicroseconds / result.requests };
+  const order: LoadOrder = { baseUrl, scenario, targets, seconds, connections };
+  const { result, cpuMicroseconds, loopDelayP99Ms } = await child.measureCpu(() => load.call<LoadResult>(order));
+  return { ...result, cpuMicroseconds: cpuMicroseconds / result.requests, loopDelayP99Ms };
 }
 
 /** Collects the cursors of pages in the older half of the list of ideas. */

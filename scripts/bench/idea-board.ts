@@ -1,5 +1,4 @@
 import { subscribe } from 'node:diagnostics_channel';
-import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { buildApp } from '../../server/app.ts';
 import { loadConfig } from '../../server/config.ts';
 import { startWorker, type Worker } from '../../server/jobs/worker.ts';
@@ -29,10 +28,6 @@ interface Exchange {
   request: object;
 }
 
-/** The time between two samples of the event loop. A sample contains this time and the delay. */
-const sampleMs = 10;
-const loop = monitorEventLoopDelay({ resolution: sampleMs });
-
 const actions = {
   url: async () => (await buildApp(server)).listen({ host: '127.0.0.1', port: 0 }),
   usage: readUsage,
@@ -40,15 +35,6 @@ const actions = {
     worker = await startWorker({ ...server, url });
   },
   stop: () => worker?.stop(),
-  observeLoop: () => {
-    loop.reset();
-    loop.enable();
-  },
-  /** Returns the 99th percentile of the delay of the event loop since the last call of `observeLoop`. */
-  loopDelayP99Ms: () => {
-    loop.disable();
-    return Math.max(0, loop.percentile(99) / 1e6 - sampleMs);
-  },
   /** Begins to measure the server time of each request: from its arrival until the server has sent the answer. */
   observe: () => {
     const starts = new WeakMap<object, number>();

@@ -1,7 +1,7 @@
 import autocannon from 'autocannon';
 import { quantile } from 'simple-statistics';
 import { answerCalls } from './answer-calls.ts';
-import { connections, makeRequests, type ScenarioName, type Targets } from './scenarios.ts';
+import { makeRequests, type ScenarioName, type Targets } from './scenarios.ts';
 
 /**
  * The number of requests to prepare for each connection and second. A faster connection would send the same requests
@@ -14,6 +14,7 @@ export interface LoadOrder {
   scenario: ScenarioName;
   targets: Targets;
   seconds: number;
+  connections: number;
 }
 
 export interface LoadResult {
@@ -27,7 +28,7 @@ export interface LoadResult {
 
 answerCalls(runLoad);
 
-async function runLoad({ baseUrl, scenario, targets, seconds }: LoadOrder): Promise<LoadResult> {
+async function runLoad({ baseUrl, scenario, targets, seconds, connections }: LoadOrder): Promise<LoadResult> {
   // The types of autocannon do not say that the promise also emits events, so this code needs a type assertion.
   const run = autocannon({
     url: baseUrl,

@@ -1,4 +1,5 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
+import { defaultConnections } from './scenarios.ts';
 import { Stage } from './stage.ts';
 
 const stopping = new AbortController();
@@ -13,6 +14,7 @@ program
   .option('--votes <n>', 'votes on them', wholeNumber, 1_000_000)
   .option('--seconds <n>', 'length of a round', wholeNumber, 5)
   .option('--rounds <n>', 'rounds of each server in each scenario', wholeNumber, 3)
+  .option('--connections <n>', 'connections of the load generator', wholeNumber, defaultConnections)
   .option('--only <names>', 'scenarios, separated by commas', names => names.split(','), [])
   .addOption(quick({ ideas: 10_000, votes: 100_000, seconds: 2, rounds: 2 }))
   .option('--json', 'write the figures as JSON')

@@ -2,13 +2,14 @@ import { median } from 'simple-statistics';
 import { formatTable } from './format-table.ts';
 import { compareWithGoals, goalRow, maxLoopDelayMs, type Ratios } from './goals.ts';
 import type { LoadResult } from './load.ts';
-import { connections, type ScenarioName, scenarios } from './scenarios.ts';
+import { type ScenarioName, scenarios } from './scenarios.ts';
 
 export interface Options {
   ideas: number;
   votes: number;
   seconds: number;
   rounds: number;
+  connections: number;
   /** The scenarios to run. If the list is empty, all scenarios run. */
   only: string[];
   quick?: true;
@@ -21,7 +22,7 @@ export interface Round extends LoadResult {
   /** The average CPU time that the server process needs for one request. */
   cpuMicroseconds: number;
   /** The 99th percentile of the delay of the server's event loop. */
-  loopDelayP99Ms?: number;
+  loopDelayP99Ms: number;
 }
 
 export interface ScenarioRounds {
@@ -39,7 +40,7 @@ export interface Report {
   residentBytes: { server: number; floor: number };
 }
 
-const figureNames = ['requestsPerSecond', 'p50Ms', 'p99Ms', 'cpuMicroseconds'] as const;
+const figureNames = ['requestsPerSecond', 'p50Ms', 'p99Ms', 'cpuMicroseconds', 'loopDelayP99Ms'] as const;
 
 /** The medians of one server's rounds in one scenario. */
 type Figures = Record<(typeof figureNames)[number], number>;
@@ -64,11 +65,11 @@ export function summarize(report: Report) {
 
 /** Returns the figures as text for people. */
 export function describe(report: Report, released: Record<string, Ratios>): string {
-  const { ideas, votes, rounds, seconds } = report.options;
+  const { ideas, votes, rounds, seconds, connections } = report.options;
   const { server, floor } = report.residentBytes;
   const rows = [
-    ['', 'server', 'floor', 'ratio', 'server', 'floor', 'ratio', 'server', 'floor', 'ratio', 'beside', 'errors'],
-    ['', 'req/s', 'req/s', '', 'p50/p99 ms', 'p50/p99 ms', 'p99', 'CPU µs', 'CPU µs', '', 'CPU ratio', ''],
+    ['', 'server', 'floor', 'ratio', 'server', 'floor', 'ratio', 'server', 'floor', 'ratio', 'beside', '', 'errors'],
+    ['', 'req/s', 'req/s', '', 'p50/p99 ms', 'p50/p99 ms', 'p99', 'CPU µs', 'CPU µs', '', 'CPU ratio', 'loop ms', ''],
     ...report.scenarios.map(rowOf),
     ['resident MB', (server / 1_000_000).toFixed(0), (floor / 1_000_000).toFixed(0)],
   ];
@@ -77,6 +78,7 @@ ${ideas} ideas, ${votes} votes; ${connections} connections; medians of ${rounds}
 PostgreSQL writes every commit to the disk (fsync and synchronous_commit are on), as in production.
 CPU is the time of the server process per request. "beside" compares it with another request to the same server in
 alternating rounds: "get one" for "create" and "comment", and the request to the REST API for a tool.
+loop ms is the 99th percentile of the delay of the event loop: of the server and of the floor.
 Load generator, servers and PostgreSQL share this machine. Compare only the ratios with other machines.
 
 ${formatTable(rows)}
@@ -88,9 +90,7 @@ failed rounds: ${countFailedRounds(report)}
 }
 
 function describeGoals({ scenarios: measured }: Report, released: Record<string, Ratios>): string[][] {
-  const delays = measured.flatMap(({ name, server }) =>
-    server.length === 0 ? [] : [{ name, delayMs: median(server.map(({ loopDelayP99Ms = 0 }) => loopDelayP99Ms)) }],
-  );
+  const delays = measured.map(one => ({ name: one.name, delayMs: mediansIn(one).server?.loopDelayP99Ms ?? 0 }));
   const longest = delays.toSorted((a, b) => b.delayMs - a.delayMs)[0];
   const ratiosOf = (name: ScenarioName) => {
     const found = measured.find(one => one.name === name);
@@ -121,6 +121,7 @@ function rowOf(one: ScenarioRounds): string[] {
     whole(floor?.cpuMicroseconds),
     ratios.cpu?.toFixed(2) ?? '',
     ratios.cpuBeside?.toFixed(2) ?? '',
+    `${whole(server?.loopDelayP99Ms)}/${whole(floor?.loopDelayP99Ms)}`,
     errors.size > 0 ? [...errors].join(' ') : '0',
   ];
 }

@@ -1,7 +1,7 @@
 import type { Request } from 'autocannon';
 import { envelope, modernHeaders } from '../../test/mcp/call-tool.ts';
 
-export const connections = 16;
+export const defaultConnections = 16;
 
 /** The lists of possible values. Each request of a scenario uses random values from these lists. */
 export interface Targets {

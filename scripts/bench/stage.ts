@@ -146,12 +146,14 @@ export class Child {
     }
   }
 
-  /** Runs `work`. Returns the result of `work`, and the CPU time that the child process used meanwhile. */
-  async measureCpu<Result>(work: () => Promise<Result>): Promise<{ result: Result; cpuMicroseconds: number }> {
+  /** Runs `work`. Returns the result of `work`, and the CPU time and the loop delay of the child meanwhile. */
+  async measureCpu<Result>(
+    work: () => Promise<Result>,
+  ): Promise<{ result: Result; cpuMicroseconds: number; loopDelayP99Ms: number }> {
     const before = await this.call<Usage>('usage');
     const result = await work();
-    const after = await this.call<Usage>('usage');
-    return { result, cpuMicroseconds: after.cpuMicroseconds - before.cpuMicroseconds };
+    const { cpuMicroseconds, loopDelayP99Ms } = await this.call<Usage>('usage');
+    return { result, cpuMicroseconds: cpuMicroseconds - before.cpuMicroseconds, loopDelayP99Ms };
   }
 
   async stop(): Promise<void> {
