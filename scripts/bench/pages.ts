@@ -1,9 +1,10 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type pg from 'pg';
 import { quantile } from 'simple-statistics';
+import { type RunningServer, startServer } from './api.ts';
 import { formatTable } from './format-table.ts';
 import { seed } from './seed.ts';
-import { type Child, note, type Stage } from './stage.ts';
+import { note, type Stage } from './stage.ts';
 
 /** The maximum transferred size of a page, in bytes. */
 const maxBytes = 30_000;
@@ -21,10 +22,11 @@ const panelMs = 20;
 const heavyPages = ['/b/bench/ideas/2', '/b/bench/new?'];
 
 /**
- * The number of turns that are not measured. A turn requests every page once. In these turns, Node still compiles the
- * server's code and PostgreSQL still plans its statements.
+ * The number of turns that are not measured. A turn requests every page once. In these turns, Node still optimizes the
+ * code of the pages. Node optimizes a function only after many calls, and a turn calls most functions only a few times.
+ * PostgreSQL chooses the plan of a prepared statement after five calls on each connection.
  */
-const warmUpTurns = 10;
+const warmUpTurns = 100;
 
 /** A page that the benchmark requests, either without a session or as the signed-in owner of the account. */
 interface Page {
@@ -43,18 +45,22 @@ interface Measured extends Page {
 export async function run(stage: Stage, { ideas, times }: { ideas: number; times: number }): Promise<boolean> {
   note(`seeding ${ideas} ideas`);
   const { url, filled } = await stage.startDatabase(async client => ({
-    words: (await seed(client, { ideas, votes: ideas * 10 })).words,
+    ...(await seed(client, { ideas, votes: ideas * 10 })),
     session: await fillLargeAccount(client),
   }));
-  const child = stage.startChild('idea-board.ts', { DATABASE_URL: url });
+  const server = await startServer(stage, 'idea-board.ts', url, filled);
   const headers = { cookie: `idea_board_session=${filled.session}` };
-  const measured = await measure(child, headers, pagesOf(filled.words), times);
+  const measured = await measure(server, headers, pagesOf(filled.words), times);
   process.stdout.write(describe(measured, ideas));
   return !measured.some(isTooMuch);
 }
 
-async function measure(child: Child, headers: Record<string, string>, pages: Page[], times: number) {
-  const baseUrl = await child.call<string>('url');
+async function measure(
+  { child, baseUrl }: RunningServer,
+  headers: Record<string, string>,
+  pages: Page[],
+  times: number,
+) {
   const assets = await weighAssets(baseUrl, headers);
   const ask = async ({ path, isSignedIn }: Page) => {
     const response = await fetch(baseUrl + path, { headers: isSignedIn ? headers : {}, redirect: 'manual' });
