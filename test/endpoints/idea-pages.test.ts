@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type IdeaSort, ideaSorts } from '../../contract/idea.ts';
+import { enoughRows } from '../../server/domain/ideas/list-queries.ts';
 import {
   farQueries,
   keyOfForm,
@@ -8,7 +9,9 @@ import {
   matchQueries,
   reaches,
   sampleQueries,
+  wholeWalk,
 } from '../../server/domain/ideas/walk-queries.ts';
+
 import { connect } from '../helpers/database.ts';
 import { createTag, createWorld, issueToken } from '../helpers/fixtures.ts';
 import { request } from '../helpers/request.ts';
@@ -166,13 +169,16 @@ test('the SQL queries for far pages, tag filters and searches read the ideas of 
     await client.query('set enable_sort = off');
     for (const sort of ideaSorts) {
       const form = { sort, isPending: false, hasCursor: false, branches: 8 } as const;
-      const match = (isFiltered: boolean) =>
-        Object.values(reaches).map(reach => matchQueries.get(keyOfForm({ ...form, isFiltered, reach })));
+      const match = (isFiltered: boolean, hasOnlyWords = false) =>
+        [
+          { reach: reaches.near, rowsOfMatches: enoughRows[0] },
+          ...Object.values(reaches).map(reach => ({ reach, rowsOfMatches: null })),
+        ].map(limits => matchQueries.get(keyOfForm({ ...form, isFiltered, hasOnlyWords, ...limits })));
       const queries = [
-        { scan: 'Index Only Scan', of: [farQueries.get(keyOfForm({ ...form, isFiltered: false, reach: null }))] },
+        { scan: 'Index Only Scan', of: [farQueries.get(keyOfForm({ ...form, isFiltered: false, ...wholeWalk }))] },
         { scan: 'Index Only Scan', of: match(false) },
         // A filter compares columns that the index does not have.
-        { scan: 'Index Scan', of: [...match(true), sampleQueries.get(keyOfSample(form))] },
+        { scan: 'Index Scan', of: [...match(true), ...match(true, true), sampleQueries.get(keyOfSample(form))] },
       ].flatMap(({ scan, of }) => of.map(query => ({ scan, query })));
       for (const { scan, query } of queries) {
         if (!query) throw new Error(`No query for ${sort}`);

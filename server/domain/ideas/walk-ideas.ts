@@ -1,6 +1,6 @@
 import type { ReadOperation } from '../operation.ts';
 import { selectIndexWords } from './index-words.ts';
-import { type ListArguments, type ListForm, listQueryOf, type RankedIdea } from './list-queries.ts';
+import { enoughRows, type ListArguments, type ListForm, listQueryOf, type RankedIdea } from './list-queries.ts';
 import {
   branchCounts,
   farQueries,
@@ -12,6 +12,7 @@ import {
   sampleQueries,
   selectShownStatuses,
   type WalkForm,
+  wholeWalk,
 } from './walk-queries.ts';
 
 /** From this offset on, a merge of the indexes of the statuses is faster than reading the first ideas of each status. */
@@ -31,7 +32,7 @@ export async function readFarPage(
   if (values.q !== '' || values.tagId !== 0 || values.offset < farOffset) return undefined;
   const { isPending, isPublic } = form;
   const statuses = await op.query(selectShownStatuses, { ...values, isPending, isPublic });
-  return walk(op, farQueries, { ...form, reach: null }, { ...values, statusIds: statuses.map(({ id }) => id) });
+  return walk(op, farQueries, { ...form, ...wholeWalk }, { ...values, statusIds: statuses.map(({ id }) => id) });
 }
 
 /**
@@ -47,22 +48,32 @@ export async function searchIdeas(op: ReadOperation, form: Form, given: ListArgu
     selectIndexWords(op, given.q),
   ]);
   const values = { ...given, statusIds: samples.map(({ id }) => id), indexWords: indexed?.words ?? null };
-  const walkTo = (reach: number) => walk(op, matchQueries, { ...form, reach }, values);
+  const { offset, limit } = values;
+  const walkTo = (reach: number) => {
+    const isNear = reach === reaches.near && offset === 0;
+    const rowsOfMatches = isNear ? (enoughRows.find(rows => rows >= limit) ?? null) : null;
+    return walk(op, matchQueries, { ...form, hasOnlyWords: hasOnlyWords(values), reach, rowsOfMatches }, values);
+  };
   const [read, found] = [sum(samples.map(one => one.read)), sum(samples.map(one => one.found))];
   if (samples.every(one => one.read < sampleOfStatus) && read <= smallBoard) {
     // The samples contain the whole list, and so does the near walk.
     const rows = await walkTo(reaches.near);
     if (rows) return rows;
   }
-  const distance = (margin * (values.offset + values.limit) * read) / Math.max(found, 1);
+  const distance = (margin * (offset + limit) * read) / Math.max(found, 1);
   // The index finds the ideas with the rarest word before PostgreSQL compares them with the other words.
   const foundByIndex = Math.max(found / read, indexed?.frequency ?? 0) * (samples[0]?.all_ideas ?? 0);
   for (const reach of distance * walkedPerFound < foundByIndex ? reachesFrom(distance) : []) {
     const rows = await walkTo(reach);
-    if (rows?.length === values.limit) return rows;
+    if (rows?.length === limit) return rows;
   }
   const index = values.tagId === 0 ? 'words' : 'tag';
   return op.query(listQueryOf({ ...form, rowsOfStatus: null, index }), values);
+}
+
+function hasOnlyWords({ q, tagId, authorId, createdAfter, createdBefore, updatedSince }: ListArguments): boolean {
+  const filters = [authorId, createdAfter, createdBefore, updatedSince];
+  return q !== '' && tagId === 0 && filters.every(filter => filter === null);
 }
 
 /**

@@ -4,6 +4,7 @@ import { maxStatusesOfBoard } from '../../../contract/limits.ts';
 import { type Arguments, query } from '../../database/query.ts';
 import type { Tables } from '../../database/tables.ts';
 import {
+  enoughRows,
   filters,
   ideasOfPage,
   isListed,
@@ -24,8 +25,16 @@ import {
  */
 export interface WalkForm extends Pick<ListForm, 'sort' | 'isPending' | 'isFiltered' | 'hasCursor'> {
   branches: (typeof branchCounts)[number];
+  /** Whether the search text is the only condition. The list then has no tag and no filter. */
+  hasOnlyWords: boolean;
   /** The maximum number of ideas that the query reads. Null if the query reads up to the end of the page. */
   reach: number | null;
+  /**
+   * The maximum number of matching ideas that the query finds. Null if the page has an offset, or if the reach is long.
+   * With this constant, PostgreSQL keeps the plan of a near walk, if a tag or the search text is the only condition.
+   * Otherwise it makes a new plan for each call, which takes twice as long as the walk.
+   */
+  rowsOfMatches: (typeof enoughRows)[number] | null;
 }
 
 export const branchCounts = [8, maxStatusesOfBoard] as const;
@@ -61,9 +70,12 @@ const yesOrNo = [false, true];
 /** The columns that the filters of a list compare. */
 const filterColumns = ['title_words', 'author_id', 'created_at', 'updated_at'] as const;
 
+/** The limits of a walk up to the end of the page. */
+export const wholeWalk = { hasOnlyWords: false, reach: null, rowsOfMatches: null } as const;
+
 /** Reads one page at any offset, without a tag or a search text. */
 export const farQueries = queriesOf(
-  yesOrNo.flatMap(isPending => yesOrNo.map(isFiltered => ({ isPending, isFiltered, hasCursor: false, reach: null }))),
+  yesOrNo.flatMap(isPending => yesOrNo.map(isFiltered => ({ isPending, isFiltered, hasCursor: false, ...wholeWalk }))),
   form => {
     const name = nameOf('far_ideas', form);
     return query(name, (db, $: ListValues) => ideasOfPage(db, $, pageOf($, walk(db, $, form))), {
@@ -73,8 +85,19 @@ export const farQueries = queriesOf(
   },
 );
 
-const matchForms = Object.values(reaches).flatMap(reach =>
-  yesOrNo.flatMap(isFiltered => yesOrNo.map(hasCursor => ({ isPending: false, isFiltered, hasCursor, reach }))),
+const limitedWalks: Pick<WalkForm, 'reach' | 'rowsOfMatches'>[] = [
+  ...enoughRows.map(rowsOfMatches => ({ reach: reaches.near, rowsOfMatches })),
+  ...Object.values(reaches).map(reach => ({ reach, rowsOfMatches: null })),
+];
+
+const conditions = [
+  { isFiltered: false, hasOnlyWords: false },
+  { isFiltered: true, hasOnlyWords: false },
+  { isFiltered: true, hasOnlyWords: true },
+];
+
+const matchForms = limitedWalks.flatMap(limits =>
+  conditions.flatMap(condition => yesOrNo.map(hasCursor => ({ isPending: false, hasCursor, ...condition, ...limits }))),
 );
 
 /**
@@ -82,16 +105,12 @@ const matchForms = Object.values(reaches).flatMap(reach =>
  * and the filters.
  */
 export const matchQueries = queriesOf(matchForms, form =>
-  query(nameOf('match_ideas', form), (db, $: ListValues) =>
-    ideasOfPage(
-      db,
-      $,
-      pageOf(
-        $,
-        walk(db, $, form).where(() => matches(db, $, form)),
-      ),
-    ),
-  ),
+  query(nameOf('match_ideas', form), (db, $: ListValues) => {
+    const matching = walk(db, $, form).where(() => matches(db, $, form));
+    const { rowsOfMatches } = form;
+    const ideas = rowsOfMatches === null ? matching : firstOf(db, matching, rowsOfMatches);
+    return ideasOfPage(db, $, pageOf($, ideas));
+  }),
 );
 
 /** The number of ideas of each status that a sample reads. */
@@ -115,7 +134,7 @@ export const sampleQueries = new Map(
                   i.fn.countAll<number>().as('read'),
                   i.fn
                     .countAll<number>()
-                    .filterWhere(() => matches(db, $, { isFiltered: true }))
+                    .filterWhere(() => matches(db, $, { isFiltered: true, hasOnlyWords: false }))
                     .as('found'),
                 ])
                 .as('sample'),
@@ -154,12 +173,14 @@ function queriesOf<Form extends Omit<WalkForm, 'sort' | 'branches'>, Made>(
   return new Map(forms.map(form => [keyOfForm(form), make(form)]));
 }
 
-export function keyOfForm({ sort, isPending, isFiltered, hasCursor, branches, reach }: WalkForm): string {
+export function keyOfForm(form: WalkForm): string {
+  const { sort, isPending, isFiltered, hasOnlyWords, hasCursor, branches, reach, rowsOfMatches } = form;
   const words = [
     sort,
     isPending && 'pending',
-    isFiltered && 'filtered',
+    isFiltered && (hasOnlyWords ? 'words' : 'filtered'),
     hasCursor && 'after',
+    rowsOfMatches !== null && `first_${rowsOfMatches}`,
     reach !== null && `to_${reach}`,
     `of_${branches}`,
   ];
@@ -200,20 +221,28 @@ function walk(db: Kysely<Tables>, $: ListValues, form: WalkForm) {
   return db.selectFrom(walked).select(['i.id', 'i.key']);
 }
 
+function firstOf(db: Kysely<Tables>, ideas: ReturnType<typeof walk>, rows: number) {
+  return db.selectFrom(inOrder(ideas).limit(sql.lit(rows)).as('i')).select(['i.id', 'i.key']);
+}
+
+function inOrder(ideas: ReturnType<typeof walk>) {
+  return ideas.orderBy('i.key', 'desc').orderBy('i.id', 'desc');
+}
+
 function pageOf($: ListValues, ideas: ReturnType<typeof walk>) {
-  return ideas
-    .orderBy('i.key', 'desc')
-    .orderBy('i.id', 'desc')
-    .offset(sql<number>`${$.offset}::bigint`)
-    .limit(sql<number>`${$.limit}::bigint`)
-    .as('page');
+  return inOrder(ideas).offset(sql<number>`${$.offset}::bigint`).limit(sql<number>`${$.limit}::bigint`).as('page');
 }
 
 /**
  * The condition that an idea of a walk has the tag and matches the search text and the other filters. Looks up the tag
  * with a scalar subquery. PostgreSQL would turn another condition into a join, and read all ideas with the tag.
  */
-function matches(db: Kysely<Tables>, $: ListValues, { isFiltered }: Pick<WalkForm, 'isFiltered'>) {
+function matches(
+  db: Kysely<Tables>,
+  $: ListValues,
+  { isFiltered, hasOnlyWords }: Pick<WalkForm, 'isFiltered' | 'hasOnlyWords'>,
+) {
+  if (hasOnlyWords) return matchesWords($.q);
   const tagged = db
     .selectFrom('idea_tags as it')
     .where(it => it.and({ 'it.account_id': $.accountId, 'it.tag_id': $.tagId }))
