@@ -1,7 +1,8 @@
-import { sql } from 'kysely';
+import { type Expression, type ExpressionBuilder, sql } from 'kysely';
 import { jsonArrayFrom } from 'kysely/helpers/postgres';
 import type { Queryable } from '../../database/database.ts';
 import { type Arguments, query, type RowOf } from '../../database/query.ts';
+import type { Tables } from '../../database/tables.ts';
 import { DomainError } from '../domain-error.ts';
 import { boardsOfMember, memberActor } from '../members/find-actor.ts';
 import type { Actor, ReadOperation } from '../operation.ts';
@@ -10,50 +11,42 @@ export type BoardView = RowOf<typeof selectBoard>;
 
 const selectBoard = query('select_board', (db, $: Arguments<{ accountId: number; boardId: number }>) =>
   db
-    .selectFrom('boards as b')
-    .select(['b.id', 'b.slug', 'b.name', 'b.description', 'b.is_frozen', 'b.pre_moderation'])
-    .select(['b.submissions_open_at', 'b.submissions_close_at', 'b.voting_open_at', 'b.voting_close_at'])
-    .select(b => [
-      jsonArrayFrom(
-        b
-          .selectFrom('statuses as s')
-          .select(['s.key', 's.category', 's.label', 's.is_hidden', 's.allow_votes', 's.allow_comments'])
-          .where(s => s.and({ 's.account_id': $.accountId, 's.board_id': $.boardId }))
-          .orderBy('s.position')
-          .orderBy('s.id'),
-      ).as('statuses'),
-      jsonArrayFrom(
-        b
-          .selectFrom('tags as t')
-          .select(['t.id', 't.name', 't.color'])
-          .where(t => t.and({ 't.account_id': $.accountId, 't.board_id': $.boardId }))
-          .orderBy(tag => tag.fn('lower', ['t.name']))
-          .orderBy('t.id'),
-      ).as('tags'),
-    ])
-    .where(b => b.and({ 'b.account_id': $.accountId, 'b.id': $.boardId })),
+    .selectFrom('boards as o')
+    .select(o => boardView(o, $.accountId, $.boardId))
+    .where(o => o.and({ 'o.account_id': $.accountId, 'o.id': $.boardId })),
 );
+
+/** Selects a board with its statuses and tags. The board has the SQL alias `o`. */
+function boardView(
+  o: ExpressionBuilder<Tables & { o: Tables['boards'] }, 'o'>,
+  accountId: Expression<number>,
+  boardId: Expression<number>,
+) {
+  const statuses = o
+    .selectFrom('statuses as s')
+    .select(['s.key', 's.category', 's.label', 's.is_hidden', 's.allow_votes', 's.allow_comments'])
+    .where(s => s.and({ 's.account_id': accountId, 's.board_id': boardId }))
+    .orderBy('s.position')
+    .orderBy('s.id');
+  const tags = o
+    .selectFrom('tags as t')
+    .select(['t.id', 't.name', 't.color'])
+    .where(t => t.and({ 't.account_id': accountId, 't.board_id': boardId }))
+    .orderBy(tag => tag.fn('lower', ['t.name']))
+    .orderBy('t.id');
+  return [
+    ...(['o.id', 'o.slug', 'o.name', 'o.description', 'o.is_frozen', 'o.pre_moderation', 'o.created_at'] as const),
+    ...(['o.submissions_open_at', 'o.submissions_close_at', 'o.voting_open_at', 'o.voting_close_at'] as const),
+    jsonArrayFrom(statuses).as('statuses'),
+    jsonArrayFrom(tags).as('tags'),
+  ] as const;
+}
 
 export async function readBoard(op: ReadOperation): Promise<BoardView> {
   const { accountId, boardId } = op.actor;
   const [board] = await op.query(selectBoard, { accountId, boardId });
   if (!board) throw new DomainError('not_found');
   return board;
-}
-
-const selectBoardAge = query('select_board_age', (db, $: Arguments<{ accountId: number; boardId: number }>) =>
-  db
-    .selectFrom('boards as b')
-    .select('b.created_at')
-    .where(b => b.and({ 'b.account_id': $.accountId, 'b.id': $.boardId })),
-);
-
-/** Returns the time when a board was created. */
-export async function readBoardAge(op: ReadOperation): Promise<string> {
-  const { accountId, boardId } = op.actor;
-  const [board] = await op.query(selectBoardAge, { accountId, boardId });
-  if (!board) throw new DomainError('not_found');
-  return board.created_at;
 }
 
 interface PersonWithAccounts {
@@ -65,7 +58,8 @@ const visitor: PersonWithAccounts = { userId: 0, accountIds: [] };
 
 /**
  * Selects the boards with a given slug: the public board, and boards of the given accounts. Also selects the user's
- * membership in each board's account.
+ * membership in each board's account. Selects the whole boards, because most pages of a board need its statuses and
+ * tags, and a second statement would take a tenth of the time of the page.
  */
 const selectBoardsBySlug = query('select_boards_by_slug', (db, $: Arguments<PersonWithAccounts & { slug: string }>) =>
   db
@@ -74,7 +68,8 @@ const selectBoardsBySlug = query('select_boards_by_slug', (db, $: Arguments<Pers
       boardsOfMember(db, sql.ref('o.account_id'), $.userId).where('b.id', '=', sql.ref<number>('o.id')).as('own'),
       join => join.onTrue(),
     )
-    .select(['o.id', 'o.account_id', 'o.is_public', 'own.voter_id', 'own.is_moderator'])
+    .select(o => boardView(o, o.ref('o.account_id'), o.ref('o.id')))
+    .select(['o.account_id', 'o.is_public', 'own.voter_id', 'own.is_moderator'])
     .where('o.slug', '=', $.slug)
     .where(o => o.or([o('o.is_public', '=', true), o('o.account_id', '=', o.fn.any($.accountIds))]))
     // Sorts a public board first. Two public boards never have the same slug, so at most one of the found boards is
@@ -85,7 +80,7 @@ const selectBoardsBySlug = query('select_boards_by_slug', (db, $: Arguments<Pers
 
 /** A board that a person may read. */
 export interface OpenedBoard {
-  id: number;
+  view: BoardView;
   accountId: number;
   isPublic: boolean;
   /**
@@ -104,12 +99,14 @@ export async function findBoards(
   { userId, accountIds } = visitor,
 ): Promise<OpenedBoard[]> {
   const rows = await database.query(selectBoardsBySlug, { slug, userId, accountIds });
-  return rows.map(({ id, account_id: accountId, is_public: isPublic, voter_id, is_moderator }) => ({
-    id,
+  return rows.map(({ account_id: accountId, is_public: isPublic, voter_id, is_moderator, ...view }) => ({
+    view,
     accountId,
     isPublic,
     member:
-      is_moderator === null ? undefined : memberActor({ accountId, userId }, { board_id: id, voter_id, is_moderator }),
+      is_moderator === null
+        ? undefined
+        : memberActor({ accountId, userId }, { board_id: view.id, voter_id, is_moderator }),
   }));
 }
 

@@ -4,7 +4,7 @@ import { ideaSorts } from '../../../contract/idea.ts';
 import { defaultPerPage } from '../../../contract/pagination.ts';
 import { IdeaStatus, StatusKey, statusOfCategory } from '../../../contract/status.ts';
 import { text, word } from '../../../contract/text.ts';
-import { type BoardView, readBoard } from '../../domain/boards/read-board.ts';
+import type { BoardView } from '../../domain/boards/read-board.ts';
 import { DomainError } from '../../domain/domain-error.ts';
 import { type IdeaFilter, listIdeas } from '../../domain/ideas/list-ideas.ts';
 import type { IdeaView } from '../../domain/ideas/read-idea.ts';
@@ -53,24 +53,24 @@ const notices = {
 /** Shows the ideas of a board, filtered by status, tag and search text, in the order that the visitor has chosen. */
 export async function showBoard(visit: BoardVisit, problem?: Problem) {
   const query = readQuery(BoardQuery, visit.request.query);
-  const { read, slug } = boardOf(visit.request);
+  const { board, read, slug } = boardOf(visit.request);
+  const tag = query.tag === undefined ? undefined : findTag(board, query.tag);
   const filter: IdeaFilter = {
     status: query.status,
     statusKey: query.status_key,
+    tagId: tag?.id,
     q: query.q,
     sort: query.sort,
     isPending: false,
     maxBodyLength: maxBodyLengthInList,
   };
   const place = placeOf(query, query.sort, defaultPerPage);
-  const reading = readBoard(read);
-  const tag = query.tag === undefined ? undefined : findTag(await reading, query.tag);
-  const [board, page] = await Promise.all([reading, listIdeas(read, { ...filter, tagId: tag?.id }, place)]);
   const visible = board.statuses.filter(status => !status.is_hidden);
   // A hidden status gets the same 404 as an unknown status.
   if (query.status_key !== undefined && !visible.some(({ key }) => key === query.status_key)) {
     throw new DomainError('not_found');
   }
+  const page = await listIdeas(read, filter, place);
   const isWhole = Object.keys(changesOf(query)).length === 0;
   const frame = frameOfBoard(visit, board, {
     view: 'ideas',

@@ -1,6 +1,5 @@
 import { IdeaInput } from '../../../contract/ideas.ts';
 import { changeMinutes } from '../../../contract/limits.ts';
-import { readBoard } from '../../domain/boards/read-board.ts';
 import { checkAuthor, checkChangeWindow } from '../../domain/change-rights.ts';
 import { DomainError } from '../../domain/domain-error.ts';
 import { deleteIdea, editIdea } from '../../domain/ideas/change-idea.ts';
@@ -15,7 +14,7 @@ import { FormProblem, type Problem } from '../shell/form.ts';
 import type { Question, Route } from '../shell/visit.ts';
 import { askAgain, readReason, reasonField } from './change-reason.ts';
 import { refusedText } from './member-routes.ts';
-import { type BoardVisit, changeAsMember, memberOf, pathOn } from './opened-board.ts';
+import { type BoardVisit, boardOf, changeAsMember, memberOf, pathOn } from './opened-board.ts';
 import { frameOfBoard } from './present-idea.ts';
 
 /** The pages where people edit and delete their own ideas, and where moderators edit and delete the ideas of others. */
@@ -86,10 +85,9 @@ async function showEdit(visit: BoardVisit, problem?: Problem) {
 }
 
 async function readTexts(visit: BoardVisit) {
-  const op = memberOf(visit);
-  const [board, idea] = await Promise.all([readBoard(op), readIdea(op, visit.id())]);
+  const idea = await readIdea(memberOf(visit), visit.id());
   if (!idea) throw new DomainError('not_found');
-  return { board, idea };
+  return { board: boardOf(visit.request).board, idea };
 }
 
 /**

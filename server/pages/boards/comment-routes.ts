@@ -1,6 +1,5 @@
 import { CommentInput } from '../../../contract/comments.ts';
 import { changeMinutes } from '../../../contract/limits.ts';
-import { readBoard } from '../../domain/boards/read-board.ts';
 import { checkAuthor, checkChangeWindow } from '../../domain/change-rights.ts';
 import { type CommentOfIdea, deleteComment, editComment } from '../../domain/comments/change-comment.ts';
 import { readComment } from '../../domain/comments/comments.ts';
@@ -13,7 +12,7 @@ import { FormProblem, type Problem } from '../shell/form.ts';
 import { shownName } from '../shell/show.ts';
 import type { Question, Route } from '../shell/visit.ts';
 import { askAgain, readReason, reasonField } from './change-reason.ts';
-import { type BoardVisit, changeAsMember, memberOf, pathOn } from './opened-board.ts';
+import { type BoardVisit, boardOf, changeAsMember, memberOf, pathOn } from './opened-board.ts';
 import { frameOfBoard } from './present-idea.ts';
 
 /**
@@ -57,7 +56,7 @@ async function askToDelete(visit: BoardVisit): Promise<Question> {
     explanation: t('boards.delete_comment.explanation', { comment: shortLine(comment.body, 300, '') }),
     field: reasonField(visit, comment, 'of_change'),
     button,
-    frame: frameOfBoard(visit, await readBoard(memberOf(visit)), { page: button }),
+    frame: frameOfBoard(visit, boardOf(visit.request).board, { page: button }),
     back: { label: t('shell.labels.cancel'), href: pathOn(visit.request, `/ideas/${ideaId}`) },
   };
 }
@@ -72,7 +71,7 @@ function placeOf(visit: BoardVisit): CommentOfIdea {
 async function showEdit(visit: BoardVisit, problem?: Problem) {
   const { ideaId, commentId } = placeOf(visit);
   const op = memberOf(visit);
-  const board = await readBoard(op);
+  const { board } = boardOf(visit.request);
   const comment = visit.isSent ? await readComment(op, ideaId, commentId) : await readChangeable(visit);
   const data = {
     action: visit.request.url,

@@ -1,5 +1,5 @@
 import type { Config } from '../../config.ts';
-import { readBoard, readBoardAge } from '../../domain/boards/read-board.ts';
+import type { BoardView } from '../../domain/boards/read-board.ts';
 import { type CommentView, readReplies } from '../../domain/comments/comments.ts';
 import { listIdeas } from '../../domain/ideas/list-ideas.ts';
 import type { ReadOperation } from '../../domain/operation.ts';
@@ -17,13 +17,13 @@ const renderFeed = loadTemplate<object>('pages/boards/feed');
 const newestIdeas = 30;
 
 /** Renders the newest ideas of a public board as an Atom feed (RFC 4287). */
-export async function showFeed(op: ReadOperation, { BASE_URL }: Pick<Config, 'BASE_URL'>): Promise<Html> {
+export async function showFeed(
+  op: ReadOperation,
+  board: BoardView,
+  { BASE_URL }: Pick<Config, 'BASE_URL'>,
+): Promise<Html> {
   const place = placeOf({}, 'newest', newestIdeas);
-  const [board, createdAt, { rows: ideas }] = await Promise.all([
-    readBoard(op),
-    readBoardAge(op),
-    listIdeas(op, { sort: 'newest', isPending: false }, place),
-  ]);
+  const { rows: ideas } = await listIdeas(op, { sort: 'newest', isPending: false }, place);
   const replies = await readReplies(
     op,
     ideas.map(({ id }) => id),
@@ -39,10 +39,13 @@ export async function showFeed(op: ReadOperation, { BASE_URL }: Pick<Config, 'BA
     content: withReply(idea.body, replies.get(idea.id)),
   }));
   return renderFeed({
-    id: idOf(BASE_URL, `board-${board.id}`, createdAt),
+    id: idOf(BASE_URL, `board-${board.id}`, board.created_at),
     title: shortLine(board.name, 100),
     subtitle: shortLine(board.description, 200, ''),
-    updated: entries.reduce((latest, { updated }) => (updated > latest ? updated : latest), presentTime(createdAt)),
+    updated: entries.reduce(
+      (latest, { updated }) => (updated > latest ? updated : latest),
+      presentTime(board.created_at),
+    ),
     self: `${BASE_URL}${feedPath(board.slug)}`,
     alternate: `${BASE_URL}${boardPath(board.slug)}`,
     entries,

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { PathId } from '../../../contract/identifiers.ts';
 import { defaultPerPage } from '../../../contract/pagination.ts';
 import { word } from '../../../contract/text.ts';
-import { type BoardView, readBoard } from '../../domain/boards/read-board.ts';
+import type { BoardView } from '../../domain/boards/read-board.ts';
 import { mayChange } from '../../domain/change-rights.ts';
 import { type CommentView, commentSort, listComments, readReplies } from '../../domain/comments/comments.ts';
 import { DomainError } from '../../domain/domain-error.ts';
@@ -47,13 +47,12 @@ const notices = {
  */
 export async function showIdea(visit: BoardVisit, problem?: Problem) {
   const { request, server } = visit;
-  const { read, slug, member } = boardOf(request);
+  const { board, read, slug, member } = boardOf(request);
   const ideaId = PathId.safeParse(fieldOf(request.params, 'id'));
   if (!ideaId.success) throw new DomainError('not_found');
   const { cursor } = readQuery(IdeaQuery, visit.isSent ? {} : request.query);
   const place = placeOf({ cursor }, commentSort, defaultPerPage);
-  const [board, idea, comments, replies, isFollowed] = await Promise.all([
-    readBoard(read),
+  const [idea, comments, replies, isFollowed] = await Promise.all([
     readIdea(read, ideaId.data),
     listComments(read, ideaId.data, place),
     readReplies(read, [ideaId.data]),

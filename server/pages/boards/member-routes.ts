@@ -1,7 +1,7 @@
 import { CommentInput } from '../../../contract/comments.ts';
 import { VoteValue } from '../../../contract/idea.ts';
 import { IdeaInput } from '../../../contract/ideas.ts';
-import { type BoardView, checkSubmissions, readBoard } from '../../domain/boards/read-board.ts';
+import { type BoardView, checkSubmissions } from '../../domain/boards/read-board.ts';
 import { commentOnIdea } from '../../domain/comments/comments.ts';
 import { createIdea } from '../../domain/ideas/create-idea.ts';
 import { findSimilarIdeasInTime, type SimilarIdea } from '../../domain/ideas/find-similar.ts';
@@ -83,8 +83,8 @@ function findSimilar({ request, server }: BoardVisit, text: { title: string; bod
   return findSimilarIdeasInTime(server.database, boardOf(request).read.actor, text);
 }
 
-async function showForm(visit: BoardVisit, title: string, similar: SimilarIdea[], problem?: Problem) {
-  const board = await readBoard(boardOf(visit.request).read);
+function showForm(visit: BoardVisit, title: string, similar: SimilarIdea[], problem?: Problem) {
+  const { board } = boardOf(visit.request);
   const data = {
     board: { label: shortLine(board.name, 100), href: pathOn(visit.request) },
     action: pathOn(visit.request, '/new'),

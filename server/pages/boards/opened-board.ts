@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ServerDependencies } from '../../dependencies.ts';
-import { findBoards, type OpenedBoard } from '../../domain/boards/read-board.ts';
+import { type BoardView, findBoards, type OpenedBoard } from '../../domain/boards/read-board.ts';
 import { DomainError } from '../../domain/domain-error.ts';
 import { findMember } from '../../domain/members/find-actor.ts';
 import type { Actor, ReadOperation } from '../../domain/operation.ts';
@@ -20,6 +20,8 @@ interface BoardOfRequest {
   root: string;
   isEmbedded: boolean;
   isPublic: boolean;
+  /** The board with its statuses and tags, as it was when the request began. */
+  board: BoardView;
   /** The account of the board. Undefined if the signed-in person is not a member of this account. */
   account: AccountOfUser | undefined;
   /** The signed-in member of the board's account as an actor. Undefined for all other people. */
@@ -57,17 +59,18 @@ export function openBoards({ database }: Pick<ServerDependencies, 'database'>, {
     const board = boards.find(one => accountOf(one)?.slug === named) ?? boards[0];
     if (!board) throw new DomainError('not_found');
     const account = accountOf(board);
-    const { id: boardId, accountId } = board;
+    const { view, accountId } = board;
     const member = account && actorIn(board.member, isEmbedded);
     // The person may have left the account after the server read the session.
     if (!member && !board.isPublic) throw new DomainError('not_found');
-    const visitor = { accountId, boardId, voterId: null, isModerator: false } as const;
+    const visitor = { accountId, boardId: view.id, voterId: null, isModerator: false } as const;
     request.wayOut = () => wayToBoard(root);
     request.boardOfRequest = {
       slug,
       root,
       isEmbedded,
       isPublic: board.isPublic,
+      board: view,
       account,
       member,
       // A member may have just changed the board. A visitor cannot change it, so a visitor's page may be a little old.

@@ -1,12 +1,11 @@
 import { defaultPerPage } from '../../../contract/pagination.ts';
-import { readBoard } from '../../domain/boards/read-board.ts';
 import { listFollowedOnBoard, listSubmitted, listVoted, type OwnIdea, ownSort } from '../../domain/ideas/list-own.ts';
 import type { Page, Place } from '../../domain/pagination.ts';
 import type { AccountOfUser } from '../../domain/sign-in/session.ts';
 import { t } from '../../text/catalogue.ts';
 import { shortLine } from '../../text/plain-text.ts';
 import type { Notices, Route } from '../shell/visit.ts';
-import { type BoardVisit, memberOf, pathOn } from './opened-board.ts';
+import { type BoardVisit, boardOf, memberOf, pathOn } from './opened-board.ts';
 import { frameOfBoard, presentTime } from './present-idea.ts';
 
 /** The lists of ideas that a member submitted, voted on or follows. Each key is the end of the list's path. */
@@ -41,7 +40,8 @@ async function showOwn(visit: BoardVisit, path: OwnPath) {
   const { name, list } = ownLists[path];
   const label = t(`boards.own.${name}.label`);
   const place = visit.place(ownSort, defaultPerPage);
-  const [board, { rows, nextCursor }] = await Promise.all([readBoard(memberOf(visit)), list(visit, place)]);
+  const { board } = boardOf(request);
+  const { rows, nextCursor } = await list(visit, place);
   const data = {
     tabs: ownPaths.map(one => ({
       label: t(`boards.own.${ownLists[one].name}.label`),

@@ -1,4 +1,3 @@
-import { readBoard } from '../../domain/boards/read-board.ts';
 import { ideasOfStatus, listRoadmap, roadmapCategories } from '../../domain/ideas/list-roadmap.ts';
 import { cutRows } from '../../domain/pagination.ts';
 import { t } from '../../text/catalogue.ts';
@@ -11,8 +10,8 @@ import { frameOfBoard } from './present-idea.ts';
  * have the highest scores.
  */
 export async function showRoadmap(visit: BoardVisit) {
-  const { read, slug } = boardOf(visit.request);
-  const [board, ideas] = await Promise.all([readBoard(read), listRoadmap(read)]);
+  const { board, read, slug } = boardOf(visit.request);
+  const ideas = await listRoadmap(read);
   const frame = frameOfBoard(visit, board, {
     page: t('boards.frame.roadmap'),
     view: 'roadmap',

@@ -50,10 +50,10 @@ export function serveBoards(server: ServerDependencies) {
     const accountOf = (request: BoardVisit['request']) => boardOf(request).account;
     serveRoutes(app, server, accountOf, boardRoutes.forEverybody, [open]);
     app.get('/b/:slug/feed.atom', { onRequest: [open], config: { isPublicPage: true } }, async (request, reply) => {
-      const { isPublic, read } = boardOf(request);
+      const { board, isPublic, read } = boardOf(request);
       // Only public boards have a feed, because feed readers have no session.
       if (!isPublic) throw new DomainError('not_found');
-      return sendXml(reply, 'application/atom+xml', await showFeed(read, server.config));
+      return sendXml(reply, 'application/atom+xml', await showFeed(read, board, server.config));
     });
     serveRoutes(app, server, accountOf, [joinRoute(server)], [sendToSignIn, requireOrdinarySession, open]);
     serveRoutes(app, server, accountOf, boardRoutes.forMembers, [sendToSignIn, open, requireMember]);
