@@ -1,4 +1,5 @@
-import type { QueryBuilding } from '../../database/database.ts';
+import type { Queryable, QueryBuilding } from '../../database/database.ts';
+import { type Arguments, query } from '../../database/query.ts';
 import { t } from '../../text/catalogue.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
 
@@ -70,13 +71,16 @@ export async function unfollowIdea(
   return true;
 }
 
-export async function isFollowing({ db }: QueryBuilding, accountId: number, { ideaId, userId }: Following) {
-  const follower = await db
+const selectFollower = query('select_follower', (db, $: Arguments<Following & { accountId: number }>) =>
+  db
     .selectFrom('followers')
     .select('user_id')
-    .where(one => one.and({ account_id: accountId, idea_id: ideaId, user_id: userId }))
-    .executeTakeFirst();
-  return follower !== undefined;
+    .where(one => one.and({ account_id: $.accountId, idea_id: $.ideaId, user_id: $.userId })),
+);
+
+export async function isFollowing(db: Queryable, accountId: number, { ideaId, userId }: Following): Promise<boolean> {
+  const followers = await db.query(selectFollower, { accountId, ideaId, userId });
+  return followers.length > 0;
 }
 
 export async function requireIdeaOf({ db }: Administration, accountId: number, ideaId: number): Promise<void> {

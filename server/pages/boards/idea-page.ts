@@ -4,7 +4,7 @@ import { defaultPerPage } from '../../../contract/pagination.ts';
 import { word } from '../../../contract/text.ts';
 import type { BoardView } from '../../domain/boards/read-board.ts';
 import { mayChange } from '../../domain/change-rights.ts';
-import { type CommentView, commentSort, listComments, readReplies } from '../../domain/comments/comments.ts';
+import { type CommentView, commentSort, readComments, readReplies } from '../../domain/comments/comments.ts';
 import { DomainError } from '../../domain/domain-error.ts';
 import { type IdeaView, readIdea } from '../../domain/ideas/read-idea.ts';
 import { readMentions } from '../../domain/mentions/record-mentions.ts';
@@ -54,7 +54,7 @@ export async function showIdea(visit: BoardVisit, problem?: Problem) {
   const place = placeOf({ cursor }, commentSort, defaultPerPage);
   const [idea, comments, replies, isFollowed] = await Promise.all([
     readIdea(read, ideaId.data),
-    listComments(read, ideaId.data, place),
+    readComments(read, ideaId.data, place),
     readReplies(read, [ideaId.data]),
     member && isFollowing(server.database, member.accountId, { ideaId: ideaId.data, userId: member.userId }),
   ]);
