@@ -99,6 +99,7 @@ export async function buildApp(server: ServerDependencies): Promise<FastifyInsta
   drainConnections(app);
   readJsonBodies(app);
 
+  app.decorateRequest('rateLimitCheck', null);
   app.decorateRequest('admission', null);
   app.decorateRequest('bucketState', null);
   app.decorateRequest('idempotency', null);

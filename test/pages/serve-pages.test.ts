@@ -4,6 +4,7 @@ import { testClock } from '../helpers/clock.ts';
 import { createWorld, insertIdea } from '../helpers/fixtures.ts';
 import { request } from '../helpers/request.ts';
 import { startServerForFile, startServerForTest, type TestServer } from '../helpers/server.ts';
+import { logStatements } from '../helpers/statement-log.ts';
 
 const server = await startServerForFile({ environment: { BASE_URL: 'https://ideas.example.com' } });
 const world = await createWorld(server, { isPublic: true });
@@ -120,6 +121,17 @@ describe('error pages', () => {
     expect([status, text.includes('<h1>Too many requests</h1>')]).toEqual([429, true]);
     expect(headers.get('retry-after')).toMatch(/^\d+$/);
     expect(Object.fromEntries(headers)).toMatchObject(strict);
+  });
+
+  test("a request for a board's page above the rate limit of its IP address gets 429, and the server reads no ideas", async () => {
+    const limited = await startServerForTest({ clock: testClock(), environment: { RATE_LIMIT_IP: '1' } });
+    const { boardSlug } = await createWorld(limited, { isPublic: true });
+    await request(limited, 'GET /b/none');
+    for (const path of ['', '/roadmap', '/ideas/1', '/feed.atom', '/ideas/1?cursor=wrong']) {
+      const { result, statements } = await logStatements(() => request(limited, `GET /b/${boardSlug}${path}`));
+      const reads = statements.filter(({ text }) => /from "(ideas|comments)"/.test(text));
+      expect([path, result.status, reads]).toEqual([path, 429, []]);
+    }
   });
 
   test('an internal error gets a 500 error page with the request id and without details of the error', async () => {
