@@ -52,10 +52,10 @@ const [toBrotli, toGzip] = [promisify(brotliCompress), promisify(gzip)];
 const longPage = 65_536;
 
 /**
- * The Brotli quality for a page that the server compresses again for each request. Higher qualities take several times
- * as long.
+ * The Brotli options for a page that the server compresses again for each request. Quality 4 saves a tenth of the bytes,
+ * but takes a quarter longer. The window of 64 KiB is enough for most pages, and needs less memory than the default.
  */
-const pageOptions = { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } };
+const pageOptions = { params: { [constants.BROTLI_PARAM_QUALITY]: 3, [constants.BROTLI_PARAM_LGWIN]: 16 } };
 
 /**
  * Sends a text in the best encoding that the client accepts. A client that sends no Accept-Encoding header gets
