@@ -176,9 +176,15 @@ test('the SQL queries for far pages, tag filters and searches read the ideas of 
         ].map(limits => matchQueries.get(keyOfForm({ ...form, isFiltered, hasOnlyWords, ...limits })));
       const queries = [
         { scan: 'Index Only Scan', of: [farQueries.get(keyOfForm({ ...form, isFiltered: false, ...wholeWalk }))] },
-        { scan: 'Index Only Scan', of: match(false) },
+        {
+          scan: 'Index Only Scan',
+          of: [...match(false), sampleQueries.get(keyOfSample({ ...form, isFiltered: false }))],
+        },
         // A filter compares columns that the index does not have.
-        { scan: 'Index Scan', of: [...match(true), ...match(true, true), sampleQueries.get(keyOfSample(form))] },
+        {
+          scan: 'Index Scan',
+          of: [...match(true), ...match(true, true), sampleQueries.get(keyOfSample({ ...form, isFiltered: true }))],
+        },
       ].flatMap(({ scan, of }) => of.map(query => ({ scan, query })));
       for (const { scan, query } of queries) {
         if (!query) throw new Error(`No query for ${sort}`);

@@ -122,35 +122,44 @@ export const sampleOfStatus = 100;
  */
 export const sampleQueries = new Map(
   ideaSorts.flatMap(sort =>
-    yesOrNo.map(hasCursor => [
-      keyOfSample({ sort, hasCursor }),
-      query(`sample_ideas_${keyOfSample({ sort, hasCursor })}`, (db, $: Arguments<ListArguments & Reader>) =>
-        shownStatuses(db, $)
-          .innerJoinLateral(
-            from =>
-              from
-                .selectFrom(firstIdeas(db, $, { sort, hasCursor }))
-                .select(i => [
-                  i.fn.countAll<number>().as('read'),
-                  i.fn
-                    .countAll<number>()
-                    .filterWhere(() => matches(db, $, { isFiltered: true, hasOnlyWords: false }))
-                    .as('found'),
-                ])
-                .as('sample'),
-            join => join.onTrue(),
-          )
-          .select(['shown.id', 'sample.read', 'sample.found'])
-          .select(sql<number>`(select reltuples from pg_class where oid = 'ideas'::regclass)`.as('all_ideas')),
-      ),
-    ]),
+    yesOrNo.flatMap(isFiltered =>
+      yesOrNo.map(hasCursor => {
+        const form = { sort, isFiltered, hasCursor };
+        return [keyOfSample(form), query(`sample_ideas_${keyOfSample(form)}`, sampleOf(form))];
+      }),
+    ),
   ),
 );
 
-function firstIdeas(db: Kysely<Tables>, $: ListValues, form: Pick<WalkForm, 'sort' | 'hasCursor'>) {
+type SampleForm = Pick<WalkForm, 'sort' | 'isFiltered' | 'hasCursor'>;
+
+function sampleOf(form: SampleForm) {
+  const condition = { isFiltered: form.isFiltered, hasOnlyWords: false };
+  return (db: Kysely<Tables>, $: Arguments<ListArguments & Reader>) =>
+    shownStatuses(db, $)
+      .innerJoinLateral(
+        from =>
+          from
+            .selectFrom(firstIdeas(db, $, form))
+            .select(i => [
+              i.fn.countAll<number>().as('read'),
+              i.fn
+                .countAll<number>()
+                .filterWhere(() => matches(db, $, condition))
+                .as('found'),
+            ])
+            .as('sample'),
+        join => join.onTrue(),
+      )
+      .select(['shown.id', 'sample.read', 'sample.found'])
+      .select(sql<number>`(select reltuples from pg_class where oid = 'ideas'::regclass)`.as('all_ideas'));
+}
+
+/** Without filters, PostgreSQL reads only the index, because the sample does not need the rows of the ideas. */
+function firstIdeas(db: Kysely<Tables>, $: ListValues, form: SampleForm) {
   return db
     .selectFrom('ideas as i')
-    .select(['i.id', ...filterColumns.map(column => `i.${column}` as const)])
+    .select(['i.id', ...(form.isFiltered ? filterColumns : []).map(column => `i.${column}` as const)])
     .where('i.status_id', '=', sql.ref<number>('shown.id'))
     .where(i => isListed(i, $, { ...form, isPending: false, isFiltered: false }))
     .orderBy(keyOf(form), 'desc')
@@ -159,8 +168,8 @@ function firstIdeas(db: Kysely<Tables>, $: ListValues, form: Pick<WalkForm, 'sor
     .as('i');
 }
 
-export function keyOfSample({ sort, hasCursor }: Pick<WalkForm, 'sort' | 'hasCursor'>): string {
-  return hasCursor ? `${sort}_after` : sort;
+export function keyOfSample({ sort, isFiltered, hasCursor }: SampleForm): string {
+  return [sort, isFiltered && 'filtered', hasCursor && 'after'].filter(word => word !== false).join('_');
 }
 
 function queriesOf<Form extends Omit<WalkForm, 'sort' | 'branches'>, Made>(
