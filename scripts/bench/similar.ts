@@ -1,4 +1,5 @@
 import { quantile } from 'simple-statistics';
+import { startServer } from './api.ts';
 import { formatTable } from './format-table.ts';
 import { scenarios } from './scenarios.ts';
 import { seed } from './seed.ts';
@@ -20,9 +21,8 @@ export async function run(stage: Stage, { ideas, times }: { ideas: number; times
     );
     return { ...seeded, titles: rows.map(({ title }) => title) };
   });
-  const baseUrl = await stage.startChild('idea-board.ts', { DATABASE_URL: url }).call<string>('url');
-  const { titles, tokens } = filled;
-  const targets = { ...filled, cursors: [] };
+  const { baseUrl, targets } = await startServer(stage, 'idea-board.ts', url, filled);
+  const { titles, tokens, words } = filled;
   const searches: Record<string, () => Record<string, string>> = {
     'the title of an idea, in another order': () => ({ title: shuffled(anyOf(titles)) }),
     'a title with a typing error': () => ({ title: mistyped(anyOf(titles)) }),
@@ -30,7 +30,7 @@ export async function run(stage: Stage, { ideas, times }: { ideas: number; times
       const { title, body } = JSON.parse(String(scenarios.create.draft(targets).body));
       return { title, body: body.slice(0, 1000) };
     },
-    'the two most frequent words': () => ({ title: filled.words.slice(0, 2).join(' ') }),
+    'the two most frequent words': () => ({ title: words.slice(0, 2).join(' ') }),
   };
   const rows: string[][] = [['search', 'p50 ms', 'p99 ms', 'timed out', '']];
   let isGood = true;
