@@ -16,7 +16,8 @@ export async function run(stage: Stage, { ideas, times }: { ideas: number; times
   const { url, filled } = await stage.startDatabase(async client => {
     const seeded = await seed(client, { ideas, votes: 1000 });
     const { rows } = await client.query<{ title: string }>(
-      'select title from ideas where id % greatest(1, $1::bigint / 1000) = 0 and board_id = 1',
+      `select title from ideas
+      where (id - 1) % greatest(1, $1::bigint / 1000) = 0 and board_id = 1 and moderation_state = 'published'`,
       [ideas],
     );
     return { ...seeded, titles: rows.map(({ title }) => title) };
