@@ -1576,19 +1576,26 @@ declare
   v_language text;
   v_title text;
   v_board text := p_board_id || ':';
+  v_keys text := v_board || '-';
+  v_terms text[];
+  v_frequencies real[];
+  v_total real;
 begin
   select b.language into v_language from boards b where b.account_id = p_account_id and b.id = p_board_id;
   v_title := array_to_string(tsvector_to_array(to_tsvector('idea_search', normalize(p_title, nfkc))), ' ');
+  -- The most common terms of all boards, and the number of ideas. Reads them into variables, because that is faster than a
+  -- part of the statement.
+  select s.most_common_elems::text::text[], s.most_common_elem_freqs, c.reltuples into v_terms, v_frequencies, v_total
+    from pg_class c
+    left join pg_stats s on s.schemaname = current_schema() and s.tablename = 'idea_terms' and s.attname = 'terms'
+   where c.oid = 'idea_terms'::regclass;
 
   return query
-  with recursive common_terms as materialized (
+  with recursive common_words as materialized (
     -- The estimated number of ideas with each of the most common words of the board.
-    select u.term, u.frequency * c.reltuples as idea_count
-      from pg_stats s
-      join pg_class c on c.oid = 'idea_terms'::regclass
-     cross join unnest(s.most_common_elems::text::text[], s.most_common_elem_freqs) as u (term, frequency)
-     where s.schemaname = current_schema() and s.tablename = 'idea_terms' and s.attname = 'terms'
-       and starts_with(u.term, v_board) and not starts_with(u.term, v_board || '-')
+    select u.term, u.frequency * v_total as idea_count
+      from unnest(v_terms, v_frequencies) as u (term, frequency)
+     where starts_with(u.term, v_board) and not starts_with(u.term, v_keys)
   ),
   title_parts as materialized (
     select w.beginning, min(w.word) as word, min(w.place) as place from similar_words(p_title, v_language) w group by 1
@@ -1600,10 +1607,11 @@ begin
      group by 1
   ),
   words as materialized (
-    select f.place, f.word, f.in_title, prefix_query(array[v_board || f.beginning]) as query, c.idea_count,
-      c.idea_count > 3000 as is_common
+    select f.place, f.word, f.in_title, format('%L:*', f.prefix)::tsquery as query, c.idea_count,
+      c.idea_count > 2000 as is_common
       from (
-        select row_number() over (order by p.in_title desc, p.place) as place, p.word, p.beginning, p.in_title
+        select row_number() over (order by p.in_title desc, p.place) as place, p.word, v_board || p.beginning as prefix,
+          p.in_title
           from (
             select t.*, true as in_title from title_parts t
             union all
@@ -1613,43 +1621,60 @@ begin
          limit 12
       ) f
      cross join lateral (
-       select coalesce(sum(t.idea_count), 0) as idea_count
-         from common_terms t where starts_with(t.term, v_board || f.beginning)
+       select coalesce(sum(t.idea_count), 0) as idea_count from common_words t where starts_with(t.term, f.prefix)
      ) c
   ),
-  word_searches as materialized (
-    select w.place, w.in_title, case when w.in_title then (
-      select coalesce(string_agg(format('%L', v_board || k.key), ' | ') || ' | ', '') || w.query::text
-        from unnest(typo_keys(array[w.word])) as k (key)
-    )::tsquery else w.query end as query
-    from words w where not w.is_common
-    union all
-    (
-      select w.place, true, format('%L & %L', v_board || w.word, v_board || o.word)::tsquery
-        from words w
-        join words o on o.place > w.place
-       cross join (select greatest(c.reltuples, 1) as total from pg_class c where c.oid = 'idea_terms'::regclass) i
-       where w.in_title and w.is_common and o.in_title and o.is_common and w.idea_count * o.idea_count / i.total <= 3000
-       order by w.idea_count * o.idea_count
-       limit 2
-    )
-  ),
-  hits as materialized (
-    select s.place, h.id
-      from word_searches s
+  word_hits as materialized (
+    select w.place, h.id
+      from words w
      cross join lateral (
        select t.idea_id as id from idea_terms t
         -- The cast prevents the use of the primary key. Without statistics, PostgreSQL would choose it and read the terms of
         -- all ideas of the account.
+        where t.account_id = p_account_id::numeric and t.terms @@ w.query
+        limit case when w.in_title then 200 else 60 end
+     ) h
+     where not w.is_common
+  ),
+  key_searches as (
+    select w.place, (
+        select string_agg(format('%L', v_board || k.key), ' | ')
+          from unnest(typo_keys(array[w.word])) as k (key)
+         where v_board || k.key not in (
+           select u.term from unnest(v_terms, v_frequencies) as u (term, frequency)
+            where starts_with(u.term, v_keys) and u.frequency * v_total > 2000
+         )
+      )::tsquery as query
+      from words w
+      left join (select h.place, count(*) as hit_count from word_hits h group by h.place) c on c.place = w.place
+     where w.in_title and not w.is_common and coalesce(c.hit_count, 0) < 60
+  ),
+  pair_search as materialized (
+    select w.place, format('%L & %L', v_board || w.word, v_board || o.word)::tsquery as query
+      from words w
+      join words o on o.place > w.place
+     where w.in_title and w.is_common and o.in_title and o.is_common
+       and w.idea_count * o.idea_count / greatest(v_total, 1) <= 2000
+     order by w.idea_count * o.idea_count
+     limit 1
+  ),
+  hits as materialized (
+    select w.place, w.id from word_hits w
+    union
+    select s.place, h.id
+      from (table key_searches union all table pair_search) s
+     cross join lateral (
+       select t.idea_id as id from idea_terms t
         where t.account_id = p_account_id::numeric and t.terms @@ s.query
-        limit case when s.in_title then 200 else 60 end
+        limit 200
      ) h
     union all
     select 1, n.id
       from (
         select i.id, i.board_id, i.moderation_state, i.title_words
           from ideas i
-         where i.account_id = p_account_id and not exists (select from word_searches)
+         where i.account_id = p_account_id
+           and not exists (select from words w where not w.is_common) and not exists (table pair_search)
          order by i.id desc
          limit 2000
       ) n
@@ -1672,21 +1697,21 @@ begin
       join ideas i on i.account_id = p_account_id and i.id = c.id
       join idea_terms t on t.account_id = p_account_id and t.idea_id = c.id
   ),
-  matches as (
-    select c.id, w.place, w.in_title, c.terms @@ w.query as is_match from compared c cross join words w
-  ),
-  weights as (
-    select m.place, ln(1 + count(*) / (1 + count(*) filter (where m.is_match))::double precision) * case when m.in_title then 2 else 1 end as weight
-      from matches m group by m.place, m.in_title
-  ),
-  shares as (
-    select m.id, sum(w.weight) filter (where m.is_match) / sum(w.weight) as share
-      from matches m join weights w on w.place = m.place group by m.id
+  weights as materialized (
+    select w.query,
+      ln(1 + m.total / (1 + m.matching)::double precision) * case when w.in_title then 2 else 1 end as weight
+      from words w
+     cross join lateral (
+       select count(*) as total, count(*) filter (where c.terms @@ w.query) as matching from compared c
+     ) m
   ),
   scores as materialized (
     select c.id,
       greatest(c.title_similarity, 0.4 * c.title_similarity + 0.6 * coalesce(s.share, 0))::double precision as score
-      from compared c join shares s on s.id = c.id
+      from compared c
+     cross join lateral (
+       select sum(w.weight) filter (where c.terms @@ w.query) / sum(w.weight) as share from weights w
+     ) s
   ),
   targets as (
     select s.id, s.score from scores s

@@ -39,6 +39,22 @@ test('a search for similar ideas ignores typing errors, accents and the order of
   expect((await find({ title: 'Calendar with a dark theme' })).body.data[0]).toMatchObject({ id: same, similarity: 1 });
 });
 
+test('a search for similar ideas looks for typing errors in a word of the title only if fewer than 60 ideas contain this word', async () => {
+  for (let count = 0; count < 59; count++) await put('Calendar');
+  const mistyped = await put('Claendar');
+  // The database function returns up to 60 ideas, and the API only five of them.
+  const finds = async () =>
+    (
+      await server.sql<{ idea_id: number }>(`select idea_id from similar_ideas($1, $2, 'Calendar', '')`, [
+        world.accountId,
+        world.boardId,
+      ])
+    ).some(({ idea_id }) => idea_id === mistyped);
+  expect(await finds()).toBe(true);
+  await put('Calendar');
+  expect(await finds()).toBe(false);
+});
+
 test('a search for similar ideas also compares the words of bodies', async () => {
   const id = await put('Monthly report', { body: 'Copying everything into a spreadsheet takes an afternoon.' });
   const query = { title: 'Download everything', body: 'I want a spreadsheet instead of copying.' };
