@@ -106,7 +106,7 @@ async function readTitles(client: pg.Client, ideas: number): Promise<string[]> {
     `select setval(pg_get_serial_sequence('event_positions', 'number'), coalesce(max(number), 1)) from event_positions`,
   );
   const { rows } = await client.query<{ title: string }>(
-    `select title from ideas where id % greatest(1, $1::bigint / 1000) = 0 and moderation_state = 'published'`,
+    `select title from ideas where (id - 1) % greatest(1, $1::bigint / 1000) = 0 and moderation_state = 'published'`,
     [ideas],
   );
   return rows.map(({ title }) => title);
