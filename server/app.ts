@@ -99,7 +99,6 @@ export async function buildApp(server: ServerDependencies): Promise<FastifyInsta
   drainConnections(app);
   readJsonBodies(app);
 
-  app.decorateRequest('rateLimitCheck', null);
   app.decorateRequest('admission', null);
   app.decorateRequest('bucketState', null);
   app.decorateRequest('idempotency', null);

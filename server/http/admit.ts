@@ -22,14 +22,7 @@ export function admitRequests(server: ServerDependencies) {
     if (metadata?.auth === 'none' && !metadata.isLimitedPerIp) return;
     // The MCP endpoint admits its requests itself after it has read the body, because the body names the tool.
     if (metadata?.auth === 'tools') return;
-    if (!metadata) {
-      const check = chargeAddress(server, request, reply);
-      if (!request.routeOptions.config.checksRateLimit) return check;
-      // An earlier hook may refuse the request. Then nothing waits for the check.
-      check.catch(() => {});
-      request.rateLimitCheck = check;
-      return;
-    }
+    if (!metadata) return chargeAddress(server, request, reply);
     // While the database is slow or unavailable, admits the readiness probe without counting it against the rate limit.
     // The probe itself must report the state of the database, and concurrent probes share one check.
     if (metadata.auth === 'none') return chargeAddress(server, request, reply, { mayPassUncharged: true });

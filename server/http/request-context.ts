@@ -23,11 +23,6 @@ export interface Admission {
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /**
-     * The check of the rate limit of the IP address. It runs while the route's onRequest hooks run, if the route has
-     * config.checksRateLimit. It throws rate_limited.
-     */
-    rateLimitCheck: Promise<void> | null;
     /** The result of authentication and authorization. Null until authentication and authorization have succeeded. */
     admission: Admission | null;
     bucketState: BucketState | null;
@@ -51,11 +46,6 @@ declare module 'fastify' {
      * seconds.
      */
     isPublicPage?: boolean;
-    /**
-     * Whether an onRequest hook of the route waits for `rateLimitCheck`, before the server answers or reads a list. So
-     * the hooks can look up a session or a board at the same time.
-     */
-    checksRateLimit?: boolean;
   }
 }
 

@@ -42,7 +42,7 @@ export type BoardVisit = Visit<AccountOfUser | undefined>;
 
 /**
  * Builds the onRequest hook that finds the board of a request. Private boards are only for members of the board's
- * account. Other people get the same 404 as for a missing board. Waits for the check of the rate limit.
+ * account. Other people get the same 404 as for a missing board.
  */
 export function openBoards({ database }: Pick<ServerDependencies, 'database'>, { isEmbedded = false } = {}) {
   return async (request: FastifyRequest) => {
@@ -52,7 +52,7 @@ export function openBoards({ database }: Pick<ServerDependencies, 'database'>, {
     const accounts = user?.accounts ?? [];
     const accountOf = (board: OpenedBoard) => accounts.find(({ id }) => id === board.accountId);
     const person = user && { userId: user.id, accountIds: accounts.map(({ id }) => id) };
-    const [boards] = await Promise.all([findBoards(database, slug, person), request.rateLimitCheck]);
+    const boards = await findBoards(database, slug, person);
     // A session on embedded pages belongs to one account. If several boards have the slug in the path, the server
     // prefers the board of this account.
     const named = isEmbedded ? accounts[0]?.slug : fieldOf(request.query, 'account');

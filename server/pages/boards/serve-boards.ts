@@ -48,10 +48,8 @@ export function serveBoards(server: ServerDependencies) {
     app.decorateRequest('boardOfRequest', null);
     const open = openBoards(server);
     const accountOf = (request: BoardVisit['request']) => boardOf(request).account;
-    const forEverybody = boardRoutes.forEverybody.map(route => ({ ...route, checksRateLimit: true }));
-    serveRoutes(app, server, accountOf, forEverybody, [open]);
-    const config = { isPublicPage: true, checksRateLimit: true };
-    app.get('/b/:slug/feed.atom', { onRequest: [open], config }, async (request, reply) => {
+    serveRoutes(app, server, accountOf, boardRoutes.forEverybody, [open]);
+    app.get('/b/:slug/feed.atom', { onRequest: [open], config: { isPublicPage: true } }, async (request, reply) => {
       const { board, isPublic, read } = boardOf(request);
       // Only public boards have a feed, because feed readers have no session.
       if (!isPublic) throw new DomainError('not_found');

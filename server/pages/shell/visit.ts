@@ -41,8 +41,6 @@ export interface Route<Account extends AccountOfUser | undefined = AccountOfUser
    * language.
    */
   isPublicPage?: boolean;
-  /** Whether an onRequest hook of the page waits for the check of the rate limit. */
-  checksRateLimit?: boolean;
   show?: (visit: Visit<Account>, problem?: Problem) => Answer | Promise<Answer>;
   /** Returns a question that the person must confirm before `run`. */
   ask?: (visit: Visit<Account>) => Question | Promise<Question>;
@@ -93,13 +91,11 @@ export function serveRoutes<Account extends AccountOfUser | undefined>(
       return 'file' in answer ? sendFile(reply, answer) : sendPage(reply, answer.page, answer.status);
     };
   };
-  for (const route of routes) {
-    const { path, isPublicPage = false, checksRateLimit = false } = route;
-    const { show, ask, run, again = show, problemOf: explain = problemOf } = route;
+  for (const { path, isPublicPage = false, show, ask, run, again = show, problemOf: explain = problemOf } of routes) {
     const get = ask ? async (visit: Visit<Account>) => visit.question(await ask(visit)) : show;
     if (get) {
       const handler = answerWith(visit => get(visit));
-      app.get(path, { onRequest, config: { isPublicPage, checksRateLimit } }, handler);
+      app.get(path, { onRequest, config: { isPublicPage } }, handler);
     }
     if (run) {
       const handler = answerWith(async visit => {
