@@ -1,10 +1,9 @@
 import { type FileHandle, open, writeFile } from 'node:fs/promises';
-import type pg from 'pg';
 import type { OwnPostgres } from '../../test/helpers/own-postgres.ts';
 import { drawGrowth } from './growth-chart.ts';
 import { describe, isWithinLimits, type Series, summarize } from './growth-report.ts';
 import { anyOf, type Board, type MeasuredRequest, requests } from './growth-requests.ts';
-import { seed } from './seed.ts';
+import { readTitles, seed } from './seed.ts';
 import { type Child, note, type Stage } from './stage.ts';
 
 interface Options {
@@ -66,6 +65,7 @@ async function startBoard(stage: Stage, ideas: number): Promise<RunningBoard> {
     const targets = { ...(await seed(client, { ideas, votes: ideas * 10 })), cursors: [] };
     await client.query('update boards set is_public = true');
     await client.query(insertEvents);
+    await client.query(continuePositions);
     await client.query('vacuum analyze events, event_positions');
     return { targets, titles: await readTitles(client, ideas) };
   });
@@ -101,16 +101,8 @@ overriding system value
 select 1, id, 1, 'idea.created', false, row_number() over newest, row_number() over newest
 from made window newest as (order by occurred_at)`;
 
-async function readTitles(client: pg.Client, ideas: number): Promise<string[]> {
-  await client.query(
-    `select setval(pg_get_serial_sequence('event_positions', 'number'), coalesce(max(number), 1)) from event_positions`,
-  );
-  const { rows } = await client.query<{ title: string }>(
-    `select title from ideas where (id - 1) % greatest(1, $1::bigint / 1000) = 0 and moderation_state = 'published'`,
-    [ideas],
-  );
-  return rows.map(({ title }) => title);
-}
+const continuePositions = `
+select setval(pg_get_serial_sequence('event_positions', 'number'), coalesce(max(number), 1)) from event_positions`;
 
 /** Returns the times that the server needed, by board and request. */
 async function measureServerTimes(boards: RunningBoard[], times: number): Promise<number[][][]> {

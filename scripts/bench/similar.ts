@@ -2,7 +2,7 @@ import { quantile } from 'simple-statistics';
 import { startServer } from './api.ts';
 import { formatTable } from './format-table.ts';
 import { scenarios } from './scenarios.ts';
-import { seed } from './seed.ts';
+import { readTitles, seed } from './seed.ts';
 import { note, type Stage } from './stage.ts';
 
 const medianLimitMs = 30;
@@ -15,12 +15,7 @@ export async function run(stage: Stage, { ideas, times }: { ideas: number; times
   note(`seeding ${ideas} ideas`);
   const { url, filled } = await stage.startDatabase(async client => {
     const seeded = await seed(client, { ideas, votes: 1000 });
-    const { rows } = await client.query<{ title: string }>(
-      `select title from ideas
-      where (id - 1) % greatest(1, $1::bigint / 1000) = 0 and board_id = 1 and moderation_state = 'published'`,
-      [ideas],
-    );
-    return { ...seeded, titles: rows.map(({ title }) => title) };
+    return { ...seeded, titles: await readTitles(client, ideas) };
   });
   const { baseUrl, targets } = await startServer(stage, 'idea-board.ts', url, filled);
   const { titles, tokens, words } = filled;
