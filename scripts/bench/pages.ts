@@ -210,7 +210,7 @@ update boards set is_public = true, pre_moderation = true;
 update ideas set body = repeat('(http://a.b/', 833) where id = 2;
 insert into tags (account_id, board_id, name, color) select 1, 1, unnest(array['rare', 'common']), '#0f766e';
 insert into idea_tags (idea_id, tag_id, account_id)
-select i.id, t.id, 1 from ideas i join tags t on i.id % case t.name when 'rare' then 10000 when 'common' then 2 end = 0;
+select i.id, t.id, 1 from ideas i join tags t on i.id % case t.name when 'rare' then 10000 when 'common' then 2 end = 1;
 insert into users (email, name) select 'member' || n || '@example.com', 'Member ' || n from generate_series(1, 20000) n;
 insert into memberships (account_id, user_id, role)
 select 1, id, case when id % 100 = 0 then 'moderator' else 'member' end from users where id > 501;

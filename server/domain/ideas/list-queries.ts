@@ -131,13 +131,19 @@ function ideasOf(form: ListForm) {
       .offset(sql<number>`${$.offset}::bigint`)
       .limit(sql<number>`${$.limit}::bigint`)
       .as('page');
-    return ideasOfPage(db, $, page);
+    // Visitors have no votes. With the constant null, PostgreSQL keeps the plan of the statement.
+    return ideasOfPage(db, $, page, form.isPublic ? sql<null>`null::bigint` : $.voterId);
   };
 }
 
 /** Reads the ideas of a page in the order of the list. */
-export function ideasOfPage(db: Kysely<Tables>, $: ListValues, page: RankedRows<'page'>) {
-  return ideaViews(db, $.accountId, $.voterId)
+export function ideasOfPage(
+  db: Kysely<Tables>,
+  $: ListValues,
+  page: RankedRows<'page'>,
+  voterId: Expression<number | null> = $.voterId,
+) {
+  return ideaViews(db, $.accountId, voterId)
     .select(excerptOf($.maxBodyLength))
     .innerJoin(page, 'page.id', 'i.id')
     .select('page.key')
@@ -207,7 +213,8 @@ function rowsOfWords(db: Kysely<Tables>, $: ListValues, form: ListForm): RankedR
 
 const rowsBy = { status: rowsOfStatuses, tag: rowsOfTag, words: rowsOfWords };
 
-function taggedWith(db: Kysely<Tables>, $: ListValues) {
+/** Selects the ideas that have the tag. The SQL alias is `it`. */
+export function taggedWith(db: Kysely<Tables>, $: ListValues) {
   return db.selectFrom('idea_tags as it').where(it => it.and({ 'it.account_id': $.accountId, 'it.tag_id': $.tagId }));
 }
 

@@ -3,7 +3,9 @@ import { selectIndexWords } from './index-words.ts';
 import { enoughRows, type ListArguments, type ListForm, listQueryOf, type RankedIdea } from './list-queries.ts';
 import {
   branchCounts,
+  type FirstForm,
   farQueries,
+  firstPageQueries,
   keyOfForm,
   keyOfSample,
   matchQueries,
@@ -11,6 +13,7 @@ import {
   sampleOfStatus,
   sampleQueries,
   selectShownStatuses,
+  type WalkArguments,
   type WalkForm,
   wholeWalk,
 } from './walk-queries.ts';
@@ -31,35 +34,44 @@ export async function readFarPage(
 ): Promise<RankedIdea[] | undefined> {
   if (values.q !== '' || values.tagId !== 0 || values.offset < farOffset) return undefined;
   const { isPending, isPublic } = form;
-  const statuses = await op.query(selectShownStatuses, { ...values, isPending, isPublic });
-  return walk(op, farQueries, { ...form, ...wholeWalk }, { ...values, statusIds: statuses.map(({ id }) => id) });
+  const given = { ...values, isPending, isPublic };
+  const statusIds = (await op.query(selectShownStatuses, given)).map(({ id }) => id);
+  return walk(op, farQueries, { ...form, ...wholeWalk }, { ...given, statusIds });
 }
 
 /**
  * Reads a page of the published ideas that match a tag or a search text. Either walks through the list up to the end of
- * the page, or finds all ideas that match with an index, and sorts them. A sample of each status tells which way is
- * faster.
+ * the page, or finds all ideas that match with an index, and sorts them. The beginning of the list tells which way is
+ * faster. For a first page, the near walk has read the beginning. For other pages, a sample of each status reads it.
  */
-export async function searchIdeas(op: ReadOperation, form: Form, given: ListArguments): Promise<RankedIdea[]> {
-  const sample = sampleQueries.get(keyOfSample(form));
-  if (!sample) throw new Error(`No query is named ${keyOfSample(form)}`);
+export async function searchIdeas(op: ReadOperation, form: Form, list: ListArguments): Promise<RankedIdea[]> {
+  const { offset, limit, q, tagId } = list;
+  const given: WalkArguments = { ...list, isPending: false, isPublic: form.isPublic };
+  const condition = { ...form, hasOnlyWords: hasOnlyWords(list) };
+  const readFirst = firstPageReader(op, condition, given);
+  const [fewBranches, allBranches] = branchCounts;
+  let first = await readFirst?.(fewBranches);
+  if (first && isComplete(first, limit)) return first;
+
+  const countsMatches = first === undefined;
+  const sample = sampleQueryOf({ ...form, isFiltered: form.isFiltered && countsMatches });
   const [samples, indexed] = await Promise.all([
-    op.query(sample, { ...given, isPending: false, isPublic: form.isPublic }),
-    selectIndexWords(op, given.q),
+    op.query(sample, { ...given, countsMatches }),
+    selectIndexWords(op, q),
   ]);
-  const values = { ...given, statusIds: samples.map(({ id }) => id), indexWords: indexed?.words ?? null };
-  const { offset, limit } = values;
-  const walkTo = (reach: number) => {
-    const isNear = reach === reaches.near && offset === 0;
-    const rowsOfMatches = isNear ? (enoughRows.find(rows => rows >= limit) ?? null) : null;
-    return walk(op, matchQueries, { ...form, hasOnlyWords: hasOnlyWords(values), reach, rowsOfMatches }, values);
-  };
-  const [read, found] = [sum(samples.map(one => one.read)), sum(samples.map(one => one.found))];
-  if (samples.every(one => one.read < sampleOfStatus) && read <= smallBoard) {
+  const statusIds = samples.map(({ id }) => id);
+  if (statusIds.length > fewBranches) first = await readFirst?.(allBranches);
+  if (first && isComplete(first, limit)) return first;
+
+  const values = { ...given, statusIds, indexWords: indexed?.words ?? null };
+  const walkTo = (reach: number) => walk(op, matchQueries, { ...condition, reach }, values);
+  const sampled = sum(samples.map(one => one.read));
+  if (samples.every(one => one.read < sampleOfStatus) && sampled <= smallBoard) {
     // The samples contain the whole list, and so does the near walk.
-    const rows = await walkTo(reaches.near);
+    const rows = first ?? (await walkTo(reaches.near));
     if (rows) return rows;
   }
+  const [read, found] = first ? [reaches.near, first.length] : [sampled, sum(samples.map(one => one.found))];
   const distance = (margin * (offset + limit) * read) / Math.max(found, 1);
   // The index finds the ideas with the rarest word before PostgreSQL compares them with the other words.
   const foundByIndex = Math.max(found / read, indexed?.frequency ?? 0) * (samples[0]?.all_ideas ?? 0);
@@ -67,8 +79,31 @@ export async function searchIdeas(op: ReadOperation, form: Form, given: ListArgu
     const rows = await walkTo(reach);
     if (rows?.length === limit) return rows;
   }
-  const index = values.tagId === 0 ? 'words' : 'tag';
+  const index = tagId === 0 ? 'words' : 'tag';
   return op.query(listQueryOf({ ...form, rowsOfStatus: null, index }), values);
+}
+
+type FirstRows = (RankedIdea & { is_whole: boolean })[];
+
+/** Returns the function that reads the first page of a list. Returns undefined for other pages. */
+function firstPageReader(
+  op: ReadOperation,
+  form: Omit<FirstForm, 'rows' | 'reach' | 'branches'>,
+  values: WalkArguments,
+): ((branches: FirstForm['branches']) => Promise<FirstRows>) | undefined {
+  const rows = enoughRows.find(enough => enough >= values.limit);
+  if (values.offset > 0 || rows === undefined) return undefined;
+  return branches => op.query(queryOf(firstPageQueries, { ...form, reach: reaches.near, branches, rows }), values);
+}
+
+function isComplete(rows: FirstRows, limit: number): boolean {
+  return rows.length === limit || rows[0]?.is_whole === true;
+}
+
+function sampleQueryOf(form: Parameters<typeof keyOfSample>[0]) {
+  const sample = sampleQueries.get(keyOfSample(form));
+  if (!sample) throw new Error(`No query is named ${keyOfSample(form)}`);
+  return sample;
 }
 
 function hasOnlyWords({ q, tagId, authorId, createdAfter, createdBefore, updatedSince }: ListArguments): boolean {
@@ -104,13 +139,13 @@ async function walk(
   op: ReadOperation,
   queries: typeof farQueries,
   form: Omit<WalkForm, 'branches'>,
-  values: ListArguments,
+  values: WalkArguments,
 ): Promise<RankedIdea[] | undefined> {
   const branches = branchCounts.find(count => count >= values.statusIds.length);
   return branches === undefined ? undefined : op.query(queryOf(queries, { ...form, branches }), values);
 }
 
-function queryOf<Made>(queries: Map<string, Made>, form: WalkForm): Made {
+function queryOf<Made>(queries: Map<string, Made>, form: WalkForm & Partial<FirstForm>): Made {
   const found = queries.get(keyOfForm(form));
   if (!found) throw new Error(`No query is named ${keyOfForm(form)}`);
   return found;

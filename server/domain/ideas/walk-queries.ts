@@ -14,6 +14,7 @@ import {
   type ListForm,
   type ListValues,
   matchesWords,
+  taggedWith,
 } from './list-queries.ts';
 
 /**
@@ -29,12 +30,15 @@ export interface WalkForm extends Pick<ListForm, 'sort' | 'isPending' | 'isFilte
   hasOnlyWords: boolean;
   /** The maximum number of ideas that the query reads. Null if the query reads up to the end of the page. */
   reach: number | null;
+}
+
+/** The form of the query that reads the first page of a list with a tag or a search text. */
+export interface FirstForm extends WalkForm {
   /**
-   * The maximum number of matching ideas that the query finds. Null if the page has an offset, or if the reach is long.
-   * With this constant, PostgreSQL keeps the plan of a near walk, if a tag or the search text is the only condition.
-   * Otherwise it makes a new plan for each call, which takes twice as long as the walk.
+   * The maximum number of ideas of the page. With this constant, PostgreSQL keeps the plan if a tag or the search text
+   * is the only condition. Otherwise it makes a new plan for each call, which takes twice as long as the walk.
    */
-  rowsOfMatches: (typeof enoughRows)[number] | null;
+  rows: (typeof enoughRows)[number];
 }
 
 export const branchCounts = [8, maxStatusesOfBoard] as const;
@@ -63,6 +67,9 @@ interface Reader {
   isPublic: boolean;
 }
 
+export type WalkArguments = ListArguments & Reader;
+type WalkValues = Arguments<WalkArguments>;
+
 const asBoolean = (value: Expression<boolean>) => sql<boolean>`${value}::boolean`;
 
 const yesOrNo = [false, true];
@@ -71,24 +78,19 @@ const yesOrNo = [false, true];
 const filterColumns = ['title_words', 'author_id', 'created_at', 'updated_at'] as const;
 
 /** The limits of a walk up to the end of the page. */
-export const wholeWalk = { hasOnlyWords: false, reach: null, rowsOfMatches: null } as const;
+export const wholeWalk = { hasOnlyWords: false, reach: null } as const;
 
 /** Reads one page at any offset, without a tag or a search text. */
 export const farQueries = queriesOf(
   yesOrNo.flatMap(isPending => yesOrNo.map(isFiltered => ({ isPending, isFiltered, hasCursor: false, ...wholeWalk }))),
   form => {
     const name = nameOf('far_ideas', form);
-    return query(name, (db, $: ListValues) => ideasOfPage(db, $, pageOf($, walk(db, $, form))), {
+    return query(name, (db, $: WalkValues) => ideasOfPage(db, $, pageOf($, walk(db, $, form))), {
       // A query with filters is not prepared, because its best plan depends on the values of the filters.
       isPrepared: !form.isFiltered,
     });
   },
 );
-
-const limitedWalks: Pick<WalkForm, 'reach' | 'rowsOfMatches'>[] = [
-  ...enoughRows.map(rowsOfMatches => ({ reach: reaches.near, rowsOfMatches })),
-  ...Object.values(reaches).map(reach => ({ reach, rowsOfMatches: null })),
-];
 
 const conditions = [
   { isFiltered: false, hasOnlyWords: false },
@@ -96,22 +98,98 @@ const conditions = [
   { isFiltered: true, hasOnlyWords: true },
 ];
 
-const matchForms = limitedWalks.flatMap(limits =>
-  conditions.flatMap(condition => yesOrNo.map(hasCursor => ({ isPending: false, hasCursor, ...condition, ...limits }))),
+const matchForms = conditions.flatMap(condition =>
+  yesOrNo.map(hasCursor => ({ isPending: false, hasCursor, ...condition })),
 );
 
 /**
  * Reads a list from its beginning or after a cursor. Selects a page of the ideas that match the tag, the search text
  * and the filters.
  */
-export const matchQueries = queriesOf(matchForms, form =>
-  query(nameOf('match_ideas', form), (db, $: ListValues) => {
-    const matching = walk(db, $, form).where(() => matches(db, $, form));
-    const { rowsOfMatches } = form;
-    const ideas = rowsOfMatches === null ? matching : firstOf(db, matching, rowsOfMatches);
-    return ideasOfPage(db, $, pageOf($, ideas));
-  }),
+export const matchQueries = queriesOf(
+  matchForms.flatMap(form => Object.values(reaches).map(reach => ({ ...form, reach }))),
+  form =>
+    query(nameOf('match_ideas', form), (db, $: WalkValues) =>
+      ideasOfPage(
+        db,
+        $,
+        pageOf(
+          $,
+          walk(db, $, form).where(() => matches(db, $, form)),
+        ),
+      ),
+    ),
 );
+
+/**
+ * If at most this number of ideas have the tag, the first page is read with the index of tags. A walk would have to
+ * read many other ideas.
+ */
+const fewTagged = 100;
+
+/**
+ * Reads the first page of a list from its beginning or after a cursor, with one statement. Walks near, or reads the
+ * ideas of a tag that few ideas have. The column is_whole tells that the page has all ideas of the list that follow the
+ * cursor. A page that is neither full nor whole may miss ideas.
+ */
+export const firstPageQueries = queriesOf(
+  matchForms.flatMap(form => enoughRows.map(rows => ({ ...form, reach: reaches.near, rows }))),
+  form => query(nameOf('first_ideas', form), (db, $: WalkValues) => firstPage(db, $, form)),
+);
+
+function firstPage(db: Kysely<Tables>, $: WalkValues, form: FirstForm) {
+  const hasOnlyTag = !form.isFiltered;
+  const [statusIds, tagged] = [sql.ref<number[]>('list.status_ids'), sql.ref<number>('list.tagged')];
+  const isWhole = hasOnlyTag ? sql<boolean>`${tagged} <= ${sql.lit(fewTagged)}` : sql.lit(false);
+  // The limit lets PostgreSQL evaluate the columns only once.
+  const list = db
+    .selectNoFrom([
+      sql<number[]>`array(${shownStatuses(db, $).select('shown.id')})`.as('status_ids'),
+      (hasOnlyTag ? countFewTagged(db, $) : sql.lit(0)).as('tagged'),
+    ])
+    .limit(1);
+  const near = firstOf(
+    db,
+    walk(db, $, form, statusIds).where(() => matches(db, $, form)),
+    form.rows,
+  )
+    .where(sql<boolean>`cardinality(${statusIds}) <= ${sql.lit(form.branches)}`)
+    .where(sql<boolean>`not ${isWhole}`);
+  const ideas = hasOnlyTag ? near.unionAll(fewIdeas(db, $, form, statusIds).where(isWhole)) : near;
+  const page = db
+    .selectFrom(list.as('list'))
+    .crossJoinLateral(ideas.as('listed'))
+    .select(['listed.id', 'listed.key', isWhole.as('is_whole')])
+    .orderBy('listed.key', 'desc')
+    .orderBy('listed.id', 'desc')
+    .limit(sql<number>`${$.limit}::bigint`)
+    .as('page');
+  return ideasOfPage(db, $, page).select(sql.ref<boolean>('page.is_whole').as('is_whole'));
+}
+
+/** Counts the ideas with the tag, but at most one more than fewTagged. */
+function countFewTagged(db: Kysely<Tables>, $: WalkValues) {
+  const few = taggedWith(db, $)
+    .select('it.idea_id')
+    .limit(sql.lit(fewTagged + 1));
+  return sql<number>`(select count(*) from (${few}) few)`;
+}
+
+function fewIdeas(db: Kysely<Tables>, $: WalkValues, form: FirstForm, statusIds: Expression<number[]>) {
+  return db
+    .selectFrom(taggedWith(db, $).select('it.idea_id').limit(sql.lit(fewTagged)).as('it'))
+    .crossJoinLateral(from =>
+      from
+        .selectFrom('ideas as i')
+        .select(['i.id', keyOf(form).as('key')])
+        .whereRef('i.id', '=', 'it.idea_id')
+        .where(i => i('i.status_id', '=', i.fn.any(statusIds)))
+        .where(i => isListed(i, $, form))
+        .limit(1)
+        .as('i'),
+    )
+    .select(['i.id', 'i.key']);
+}
 
 /** The number of ideas of each status that a sample reads. */
 export const sampleOfStatus = 100;
@@ -131,11 +209,16 @@ export const sampleQueries = new Map(
   ),
 );
 
+interface SampleArguments extends WalkArguments {
+  /** Whether to count the matching ideas. */
+  countsMatches: boolean;
+}
+
 type SampleForm = Pick<WalkForm, 'sort' | 'isFiltered' | 'hasCursor'>;
 
 function sampleOf(form: SampleForm) {
   const condition = { isFiltered: form.isFiltered, hasOnlyWords: false };
-  return (db: Kysely<Tables>, $: Arguments<ListArguments & Reader>) =>
+  return (db: Kysely<Tables>, $: Arguments<SampleArguments>) =>
     shownStatuses(db, $)
       .innerJoinLateral(
         from =>
@@ -145,7 +228,7 @@ function sampleOf(form: SampleForm) {
               i.fn.countAll<number>().as('read'),
               i.fn
                 .countAll<number>()
-                .filterWhere(() => matches(db, $, condition))
+                .filterWhere(() => sql`${$.countsMatches}::boolean and ${matches(db, $, condition)}`)
                 .as('found'),
             ])
             .as('sample'),
@@ -182,14 +265,14 @@ function queriesOf<Form extends Omit<WalkForm, 'sort' | 'branches'>, Made>(
   return new Map(forms.map(form => [keyOfForm(form), make(form)]));
 }
 
-export function keyOfForm(form: WalkForm): string {
-  const { sort, isPending, isFiltered, hasOnlyWords, hasCursor, branches, reach, rowsOfMatches } = form;
+export function keyOfForm(form: WalkForm & Partial<FirstForm>): string {
+  const { sort, isPending, isFiltered, hasOnlyWords, hasCursor, branches, reach, rows } = form;
   const words = [
     sort,
     isPending && 'pending',
     isFiltered && (hasOnlyWords ? 'words' : 'filtered'),
     hasCursor && 'after',
-    rowsOfMatches !== null && `first_${rowsOfMatches}`,
+    rows !== undefined && `first_${rows}`,
     reach !== null && `to_${reach}`,
     `of_${branches}`,
   ];
@@ -204,13 +287,18 @@ function nameOf(kind: string, form: WalkForm) {
  * Selects the ids of a list in its order. With a reach, the alias `i` also has the columns of the filters, because the
  * walk then reads all ideas, and the caller removes the ideas that do not match.
  */
-function walk(db: Kysely<Tables>, $: ListValues, form: WalkForm) {
+function walk(
+  db: Kysely<Tables>,
+  $: WalkValues,
+  form: WalkForm,
+  statusIds: Expression<number[]> = sql<number[]>`${$.statusIds}::bigint[]`,
+) {
   const columns = form.reach !== null && form.isFiltered ? filterColumns : [];
   const [first, ...others] = Array.from({ length: form.branches }, (_, index) => {
     const ofStatus = db
       .selectFrom('ideas as i')
       .select(['i.id', keyOf(form).as('key'), ...columns.map(column => `i.${column}` as const)])
-      .where('i.status_id', '=', sql<number>`(${$.statusIds}::bigint[])[${sql.lit(index + 1)}]`)
+      .where('i.status_id', '=', sql<number>`(${statusIds})[${sql.lit(index + 1)}]`)
       .where(i => isListed(i, $, { ...form, isFiltered: form.reach === null && form.isFiltered }))
       .orderBy(keyOf(form), 'desc')
       .orderBy('i.id', 'desc')
@@ -252,12 +340,10 @@ function matches(
   { isFiltered, hasOnlyWords }: Pick<WalkForm, 'isFiltered' | 'hasOnlyWords'>,
 ) {
   if (hasOnlyWords) return matchesWords($.q);
-  const tagged = db
-    .selectFrom('idea_tags as it')
-    .where(it => it.and({ 'it.account_id': $.accountId, 'it.tag_id': $.tagId }))
+  const match = taggedWith(db, $)
     .whereRef('it.idea_id', '=', sql.ref('i.id'))
     .select(sql<boolean>`true`.as('is_match'));
-  const hasTag = sql<boolean>`(${$.tagId}::bigint = 0 or coalesce(${tagged}, false))`;
+  const hasTag = sql<boolean>`(${$.tagId}::bigint = 0 or coalesce(${match}, false))`;
   if (!isFiltered) return hasTag;
   const conditions = [hasTag, sql<boolean>`(${$.q}::text = '' or ${matchesWords($.q)})`, ...filters($)];
   return sql<boolean>`${sql.join(conditions, sql` and `)}`;
