@@ -48,7 +48,7 @@ function signIn(person: AssertedIdentity) {
 
 async function sessionOf(outcome: object) {
   const token = 'token' in outcome ? String(outcome.token) : '';
-  return readSession(db.database, hashOfSecret(token) ?? Buffer.alloc(32), { now, idleMinutes: 60 });
+  return readSession(db.database, { tokenHash: hashOfSecret(token) ?? Buffer.alloc(32), now, idleMinutes: 60 });
 }
 
 async function ordinarySession(userId: number) {

@@ -1,4 +1,4 @@
-import { type Expression, type ExpressionBuilder, sql } from 'kysely';
+import { type Expression, type ExpressionBuilder, type Kysely, sql } from 'kysely';
 import { jsonArrayFrom } from 'kysely/helpers/postgres';
 import type { Queryable } from '../../database/database.ts';
 import { type Arguments, query, type RowOf } from '../../database/query.ts';
@@ -6,6 +6,13 @@ import type { Tables } from '../../database/tables.ts';
 import { DomainError } from '../domain-error.ts';
 import { boardsOfMember, memberActor } from '../members/find-actor.ts';
 import type { Actor, ReadOperation } from '../operation.ts';
+import {
+  readSessionWith,
+  type SessionArguments,
+  type SessionLookUp,
+  type SignedInUser,
+  sessionRows,
+} from '../sign-in/session.ts';
 
 export type BoardView = RowOf<typeof selectBoard>;
 
@@ -49,34 +56,47 @@ export async function readBoard(op: ReadOperation): Promise<BoardView> {
   return board;
 }
 
-interface PersonWithAccounts {
-  userId: number;
-  accountIds: readonly number[];
+/** Selects the boards with a slug, of all accounts. */
+function boardsWithSlug(db: Kysely<Tables>, slug: Expression<string>) {
+  return db
+    .selectFrom('boards as o')
+    .select(o => boardView(o, o.ref('o.account_id'), o.ref('o.id')))
+    .select(['o.account_id', 'o.is_public'])
+    .where('o.slug', '=', slug);
 }
 
-const visitor: PersonWithAccounts = { userId: 0, accountIds: [] };
+const selectPublicBoard = query('select_public_board', (db, $: Arguments<{ slug: string }>) =>
+  boardsWithSlug(db, $.slug).where('o.is_public', '=', true),
+);
 
 /**
- * Selects the boards with a given slug: the public board, and boards of the given accounts. Also selects the user's
- * membership in each board's account. Selects the whole boards, because most pages of a board need its statuses and
- * tags, and a second statement would take a tenth of the time of the page.
+ * Selects a session together with the boards that have a slug and that are public or belong to an account of the user.
+ * With two statements, a page would take a twentieth longer.
  */
-const selectBoardsBySlug = query('select_boards_by_slug', (db, $: Arguments<PersonWithAccounts & { slug: string }>) =>
-  db
-    .selectFrom('boards as o')
-    .leftJoinLateral(
-      boardsOfMember(db, sql.ref('o.account_id'), $.userId).where('b.id', '=', sql.ref<number>('o.id')).as('own'),
-      join => join.onTrue(),
-    )
-    .select(o => boardView(o, o.ref('o.account_id'), o.ref('o.id')))
-    .select(['o.account_id', 'o.is_public', 'own.voter_id', 'own.is_moderator'])
-    .where('o.slug', '=', $.slug)
-    .where(o => o.or([o('o.is_public', '=', true), o('o.account_id', '=', o.fn.any($.accountIds))]))
-    // Sorts a public board first. Two public boards never have the same slug, so at most one of the found boards is
-    // public.
-    .orderBy('o.is_public', 'desc')
-    .orderBy('o.account_id'),
+const selectSessionWithBoards = query(
+  'select_session_with_boards',
+  (db, $: Arguments<SessionArguments & { slug: string }>) =>
+    sessionRows(db, $).select(u => jsonArrayFrom(boardsOfUser(db, $.slug, u.ref('u.id'))).as('boards')),
 );
+
+function boardsOfUser(db: Kysely<Tables>, slug: Expression<string>, userId: Expression<number>) {
+  const accounts = db.selectFrom('memberships as m').select('m.account_id').where('m.user_id', '=', userId);
+  return (
+    boardsWithSlug(db, slug)
+      .leftJoinLateral(
+        boardsOfMember(db, sql.ref('o.account_id'), userId).where('b.id', '=', sql.ref<number>('o.id')).as('own'),
+        join => join.onTrue(),
+      )
+      .select(['own.voter_id', 'own.is_moderator'])
+      .where(o =>
+        o.or([o('o.is_public', '=', true), o('o.account_id', '=', o.fn.any(sql<number[]>`array(${accounts})`))]),
+      )
+      // Sorts a public board first. Two public boards never have the same slug, so at most one of the found boards is
+      // public.
+      .orderBy('o.is_public', 'desc')
+      .orderBy('o.account_id')
+  );
+}
 
 /** A board that a person may read. */
 export interface OpenedBoard {
@@ -89,25 +109,34 @@ export interface OpenedBoard {
   member: Actor | undefined;
 }
 
+/** Finds the public board with a slug. */
+export async function findPublicBoard(db: Queryable, slug: string): Promise<OpenedBoard | undefined> {
+  const [row] = await db.query(selectPublicBoard, { slug });
+  if (!row) return undefined;
+  const { account_id: accountId, is_public: isPublic, ...view } = row;
+  return { view, accountId, isPublic, member: undefined };
+}
+
 /**
- * Finds the boards with a given slug that a person may read: the public board, and boards of the person's accounts. The
- * result contains no private board of another account, so that visitors cannot learn that such a board exists.
+ * Reads a session together with the boards that have a slug and that its user may read: the public board, and boards of
+ * the accounts that the session reaches. The result contains no private board of another account, so that nobody can
+ * learn that such a board exists.
  */
-export async function findBoards(
-  database: Queryable,
+export async function readSessionWithBoards(
+  db: Queryable,
+  lookUp: SessionLookUp,
   slug: string,
-  { userId, accountIds } = visitor,
-): Promise<OpenedBoard[]> {
-  const rows = await database.query(selectBoardsBySlug, { slug, userId, accountIds });
-  return rows.map(({ account_id: accountId, is_public: isPublic, voter_id, is_moderator, ...view }) => ({
-    view,
-    accountId,
-    isPublic,
-    member:
-      is_moderator === null
-        ? undefined
-        : memberActor({ accountId, userId }, { board_id: view.id, voter_id, is_moderator }),
-  }));
+): Promise<{ user: SignedInUser; boards: OpenedBoard[] } | undefined> {
+  const found = await readSessionWith(db, lookUp, values => db.query(selectSessionWithBoards, { ...values, slug }));
+  if (!found) return undefined;
+  const { boards, ...user } = found;
+  const opened = boards.map(({ account_id: accountId, is_public: isPublic, voter_id, is_moderator, ...view }) => {
+    // The user may be a member of an account that the session does not reach.
+    const isMember = is_moderator !== null && user.accounts.some(({ id }) => id === accountId);
+    const row = isMember ? { board_id: view.id, voter_id, is_moderator } : undefined;
+    return { view, accountId, isPublic, member: row && memberActor({ accountId, userId: user.id }, row) };
+  });
+  return { user, boards: opened.filter(({ isPublic, member }) => isPublic || member) };
 }
 
 export function checkNotFrozen(board: { is_frozen: boolean }) {

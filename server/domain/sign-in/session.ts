@@ -148,50 +148,58 @@ export const newestNotifications = 50;
 
 type OfSession = ExpressionBuilder<Tables & { s: Tables['sessions']; u: Tables['users'] }, 's' | 'u'>;
 
+export interface SessionArguments {
+  tokenHash: Buffer;
+  now: Date;
+  idleSince: Date;
+  isEmbedded: boolean;
+}
+
 /**
- * Reads the user of a session with the accounts that the session reaches. Leaves out accounts that block the user or
- * are being erased. Searches all accounts, because most sessions reach all accounts of the user.
+ * Selects the user of a session with the accounts that the session reaches. The SQL alias of the user is `u`. Leaves out
+ * accounts that block the user or are being erased. Searches all accounts, because most sessions reach all accounts of
+ * the user.
  *
  * A session that began with an external identity of an account reaches only this account. Such a session reaches
  * neither the operator's panel nor notifications from other accounts. It ends when the identity is removed. A session
  * on embedded boards also ends when the session's embedding secret is deleted.
  */
-const selectSession = query(
-  'select_session',
-  (db, $: Arguments<{ tokenHash: Buffer; now: Date; idleSince: Date; isEmbedded: boolean }>) =>
-    db
-      .selectFrom('sessions as s')
-      .innerJoin('users as u', 'u.id', 's.user_id')
-      .select(['u.id', 'u.name', 'u.email', 'u.language', 'u.deletion_requested_at', 's.has_second_factor'])
-      .select(['s.account_id as only_account_id', 's.created_at as signed_in_at'])
-      .select(u => [
-        u('s.last_seen_at', '>', minuteBefore($.now)).as('is_noted'),
-        u
-          .and([u('u.is_operator', '=', true), u('s.account_id', 'is', null)])
-          .$castTo<boolean>()
-          .as('is_operator'),
-        jsonArrayFrom(accountsOfUser(u)).as('accounts'),
-        u
-          .selectFrom(newestNotificationsOf(u).as('newest'))
-          .select(newest => newest.fn.countAll<number>().as('count'))
-          .where('newest.read_at', 'is', null)
-          .$asScalar()
-          .$notNull()
-          .as('unread_count'),
-      ])
-      .where('s.token_hash', '=', $.tokenHash)
-      .where('s.expires_at', '>', $.now)
-      .where('s.last_seen_at', '>', $.idleSince)
-      .where(s => s.or([s('s.account_id', 'is', null), s.exists(identityOfSession(s))]))
-      .where(s =>
-        s.or([
-          s.and([s($.isEmbedded, '=', false), s('s.embedding_secret_id', 'is', null)]),
-          s.and([s($.isEmbedded, '=', true), s.exists(secretOfSession(s))]),
-        ]),
-      )
-      .where(maySignIn)
-      .$narrowType<{ email: string }>(),
-);
+export function sessionRows(db: Kysely<Tables>, $: Arguments<SessionArguments>) {
+  return db
+    .selectFrom('sessions as s')
+    .innerJoin('users as u', 'u.id', 's.user_id')
+    .select(['u.id', 'u.name', 'u.email', 'u.language', 'u.deletion_requested_at', 's.has_second_factor'])
+    .select(['s.account_id as only_account_id', 's.created_at as signed_in_at'])
+    .select(u => [
+      u('s.last_seen_at', '>', minuteBefore($.now)).$castTo<boolean>().as('is_noted'),
+      u
+        .and([u('u.is_operator', '=', true), u('s.account_id', 'is', null)])
+        .$castTo<boolean>()
+        .as('is_operator'),
+      jsonArrayFrom(accountsOfUser(u)).as('accounts'),
+      u
+        .selectFrom(newestNotificationsOf(u).as('newest'))
+        .select(newest => newest.fn.countAll<number>().as('count'))
+        .where('newest.read_at', 'is', null)
+        .$asScalar()
+        .$notNull()
+        .as('unread_count'),
+    ])
+    .where('s.token_hash', '=', $.tokenHash)
+    .where('s.expires_at', '>', $.now)
+    .where('s.last_seen_at', '>', $.idleSince)
+    .where(s => s.or([s('s.account_id', 'is', null), s.exists(identityOfSession(s))]))
+    .where(s =>
+      s.or([
+        s.and([s($.isEmbedded, '=', false), s('s.embedding_secret_id', 'is', null)]),
+        s.and([s($.isEmbedded, '=', true), s.exists(secretOfSession(s))]),
+      ]),
+    )
+    .where(maySignIn)
+    .$narrowType<{ email: string }>();
+}
+
+const selectSession = query('select_session', (db, $: Arguments<SessionArguments>) => sessionRows(db, $));
 
 function minuteBefore(now: Expression<string>) {
   return sql<string>`${now}::timestamptz - interval '1 minute'`;
@@ -266,18 +274,31 @@ const noteSession = query('note_session_use', (db, $: Arguments<{ tokenHash: Buf
     .where('last_seen_at', '<=', minuteBefore($.now)),
 );
 
+/** The session that a browser names, and the terms on which it has not ended. */
+export interface SessionLookUp {
+  tokenHash: Buffer;
+  now: Date;
+  idleMinutes: number;
+  isEmbedded?: boolean;
+}
+
+/** Returns the user of a session, unless the session has ended. */
+export async function readSession(db: Queryable, lookUp: SessionLookUp): Promise<SignedInUser | undefined> {
+  return readSessionWith(db, lookUp, values => db.query(selectSession, values));
+}
+
 /**
- * Returns the user of a session, unless the session has ended. Updates the time of the last use at most once a minute.
+ * Reads a session with a query that is based on sessionRows(). Updates the time of the last use at most once a minute.
  */
-export async function readSession(
+export async function readSessionWith<Row extends { is_noted: boolean }>(
   db: Queryable,
-  tokenHash: Buffer,
-  { now, idleMinutes, isEmbedded = false }: { now: Date; idleMinutes: number; isEmbedded?: boolean },
-): Promise<SignedInUser | undefined> {
+  { tokenHash, now, idleMinutes, isEmbedded = false }: SessionLookUp,
+  select: (values: SessionArguments) => Promise<Row[]>,
+): Promise<Omit<Row, 'is_noted'> | undefined> {
   const idleSince = new Date(now.getTime() - idleMinutes * 60_000);
-  const [row] = await db.query(selectSession, { tokenHash, now, idleSince, isEmbedded });
+  const [row] = await select({ tokenHash, now, idleSince, isEmbedded });
   if (!row) return undefined;
-  const { is_noted, ...user } = row;
+  const { is_noted, ...found } = row;
   if (!is_noted) await db.query(noteSession, { tokenHash, now });
-  return user;
+  return found;
 }

@@ -3,7 +3,7 @@ import type { Queryable } from '../../database/database.ts';
 import { type Arguments, query } from '../../database/query.ts';
 import { currentLanguage } from '../../text/language.ts';
 import { admits, type JoinableAccount, readJoinable } from '../accounts/join-rule.ts';
-import { findBoards } from '../boards/read-board.ts';
+import { findPublicBoard } from '../boards/read-board.ts';
 import { canonicalAddress } from '../users/canonical-address.ts';
 import { readMailRecipient } from '../users/find-user.ts';
 import { hashOfSecret, makeSecret } from './secret-text.ts';
@@ -136,7 +136,7 @@ export async function makeSignInLink(
 
 /** Returns the account of a public board if the account lets the address join. */
 async function findJoinable(db: Queryable, slug: string, canonicalEmail: string): Promise<JoinableAccount | undefined> {
-  const [board] = await findBoards(db, slug);
+  const board = await findPublicBoard(db, slug);
   const account = board && (await readJoinable(db, board.accountId));
   return account && admits(account, canonicalEmail) ? account : undefined;
 }

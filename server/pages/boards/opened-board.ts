@@ -1,12 +1,18 @@
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { ServerDependencies } from '../../dependencies.ts';
-import { type BoardView, findBoards, type OpenedBoard } from '../../domain/boards/read-board.ts';
+import {
+  type BoardView,
+  findPublicBoard,
+  type OpenedBoard,
+  readSessionWithBoards,
+} from '../../domain/boards/read-board.ts';
 import { DomainError } from '../../domain/domain-error.ts';
 import { findMember } from '../../domain/members/find-actor.ts';
 import type { Actor, ReadOperation } from '../../domain/operation.ts';
 import type { AccountOfUser } from '../../domain/sign-in/session.ts';
 import { t } from '../../text/catalogue.ts';
 import { actAs, type PersonOperation } from '../shell/act.ts';
+import { type OwnArea, openArea } from '../shell/area.ts';
 import { fieldOf } from '../shell/form.ts';
 import { Refusal } from '../shell/refusal.ts';
 import { redirectToSignIn } from '../shell/session.ts';
@@ -34,11 +40,27 @@ interface BoardOfRequest {
 declare module 'fastify' {
   interface FastifyRequest {
     boardOfRequest: BoardOfRequest | null;
+    /** The boards with the slug in the path that the signed-in person may read. Null for visitors. */
+    boardsOfSession: OpenedBoard[] | null;
   }
 }
 
 /** A request for a page of a board. The account is undefined if the person is not a member of the board's account. */
 export type BoardVisit = Visit<AccountOfUser | undefined>;
+
+/** Opens an area for the pages of boards. Reads a session and the boards in the path with one statement. */
+export async function openBoardArea(app: FastifyInstance, server: ServerDependencies, area: OwnArea) {
+  app.decorateRequest('boardOfRequest', null);
+  app.decorateRequest('boardsOfSession', null);
+  await openArea(app, server, {
+    ...area,
+    readUser: async (request, lookUp) => {
+      const found = await readSessionWithBoards(server.database, lookUp, fieldOf(request.params, 'slug'));
+      request.boardsOfSession = found?.boards ?? null;
+      return found?.user;
+    },
+  });
+}
 
 /**
  * Builds the onRequest hook that finds the board of a request. Private boards are only for members of the board's
@@ -48,11 +70,9 @@ export function openBoards({ database }: Pick<ServerDependencies, 'database'>, {
   return async (request: FastifyRequest) => {
     const slug = fieldOf(request.params, 'slug');
     const root = isEmbedded ? embeddedPath(slug) : boardPath(slug);
-    const user = request.browserSession?.user;
-    const accounts = user?.accounts ?? [];
+    const accounts = request.browserSession?.user.accounts ?? [];
     const accountOf = (board: OpenedBoard) => accounts.find(({ id }) => id === board.accountId);
-    const person = user && { userId: user.id, accountIds: accounts.map(({ id }) => id) };
-    const boards = await findBoards(database, slug, person);
+    const boards = request.boardsOfSession ?? [(await findPublicBoard(database, slug)) ?? []].flat();
     // A session on embedded pages belongs to one account. If several boards have the slug in the path, the server
     // prefers the board of this account.
     const named = isEmbedded ? accounts[0]?.slug : fieldOf(request.query, 'account');
@@ -60,9 +80,7 @@ export function openBoards({ database }: Pick<ServerDependencies, 'database'>, {
     if (!board) throw new DomainError('not_found');
     const account = accountOf(board);
     const { view, accountId } = board;
-    const member = account && actorIn(board.member, isEmbedded);
-    // The person may have left the account after the server read the session.
-    if (!member && !board.isPublic) throw new DomainError('not_found');
+    const member = actorIn(board.member, isEmbedded);
     const visitor = { accountId, boardId: view.id, voterId: null, isModerator: false } as const;
     request.wayOut = () => wayToBoard(root);
     request.boardOfRequest = {

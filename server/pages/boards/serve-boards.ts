@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import type { ServerDependencies } from '../../dependencies.ts';
 import { DomainError } from '../../domain/domain-error.ts';
 import type { AccountOfUser } from '../../domain/sign-in/session.ts';
-import { definePages, type OwnArea, openArea, signedIn } from '../shell/area.ts';
+import { definePages, type OwnArea, signedIn } from '../shell/area.ts';
 import { requireOrdinarySession } from '../shell/session.ts';
 import { type Route, serveRoutes } from '../shell/visit.ts';
 import { sendXml } from '../shell/xml.ts';
@@ -13,7 +13,7 @@ import { showFeed } from './feed.ts';
 import { showIdea } from './idea-page.ts';
 import { joinRoute } from './join-route.ts';
 import { memberRoutes } from './member-routes.ts';
-import { type BoardVisit, boardOf, openBoards, requireMember, sendToSignIn } from './opened-board.ts';
+import { type BoardVisit, boardOf, openBoardArea, openBoards, requireMember, sendToSignIn } from './opened-board.ts';
 import { ownRoutes } from './own-page.ts';
 import { showRoadmap } from './roadmap-page.ts';
 
@@ -44,8 +44,7 @@ export const boardRoutes: Record<'forEverybody' | 'forMembers', Route<AccountOfU
  */
 export function serveBoards(server: ServerDependencies) {
   return async (app: FastifyInstance) => {
-    await openArea(app, server, area);
-    app.decorateRequest('boardOfRequest', null);
+    await openBoardArea(app, server, area);
     const open = openBoards(server);
     const accountOf = (request: BoardVisit['request']) => boardOf(request).account;
     serveRoutes(app, server, accountOf, boardRoutes.forEverybody, [open]);

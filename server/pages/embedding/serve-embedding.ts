@@ -5,9 +5,9 @@ import { readEmbeddingOrigins } from '../../domain/embedding/find-embedding.ts';
 import type { AccountOfUser } from '../../domain/sign-in/session.ts';
 import { t } from '../../text/catalogue.ts';
 import { showBoard } from '../boards/board-page.ts';
-import { boardOf, boardPath, embeddedPath, openBoards, requireMember } from '../boards/opened-board.ts';
+import { boardOf, boardPath, embeddedPath, openBoardArea, openBoards, requireMember } from '../boards/opened-board.ts';
 import { boardPages, boardRoutes } from '../boards/serve-boards.ts';
-import { type OwnArea, openArea } from '../shell/area.ts';
+import type { OwnArea } from '../shell/area.ts';
 import { fieldOf } from '../shell/form.ts';
 import { sessionOf } from '../shell/session.ts';
 import { type Route, serveRoutes } from '../shell/visit.ts';
@@ -36,8 +36,7 @@ const area: OwnArea = {
  */
 export function serveEmbedding(server: ServerDependencies) {
   return async (app: FastifyInstance) => {
-    await openArea(app, server, area);
-    app.decorateRequest('boardOfRequest', null);
+    await openBoardArea(app, server, area);
     app.addHook('onRequest', prepare);
     const hooks = [openBoards(server, { isEmbedded: true }), allowFrames(server)];
     const accountOf = (request: FastifyRequest) => boardOf(request).account;

@@ -12,7 +12,7 @@ import { guardForms } from './form.ts';
 import { writeForReaderOf } from './language.ts';
 import { definePage, type Frame, sendPage } from './page.ts';
 import { refusalOf } from './refusal.ts';
-import { accountAround, pathIn, readBrowserSessions, type SessionCookie, sessionOf } from './session.ts';
+import { accountAround, pathIn, type ReadUser, readBrowserSessions, type SessionCookie, sessionOf } from './session.ts';
 import { shownName } from './show.ts';
 import { loadTemplate } from './template.ts';
 
@@ -29,6 +29,8 @@ export interface OwnArea extends Area {
   home: { label: TextKey; href: string };
   /** The cookie that contains the session token. The default is `session`. */
   sessionCookie?: SessionCookie;
+  /** Reads the user of a session. The default is readSession. */
+  readUser?: ReadUser;
 }
 
 declare module 'fastify' {
@@ -49,7 +51,7 @@ export async function openArea(app: FastifyInstance, server: ServerDependencies,
   await app.register(formbody, { bodyLimit: maxFormBytes });
   app.decorate('area', area);
   guardForms(app, server);
-  readBrowserSessions(app, server, area.sessionCookie);
+  readBrowserSessions(app, server, area.sessionCookie, area.readUser);
   answerRefusals(app, area);
 }
 

@@ -5,7 +5,13 @@ import { type Administration, administrationIn } from '../../domain/administrati
 import { DomainError } from '../../domain/domain-error.ts';
 import { hasOwnAddress } from '../../domain/identities/own-address.ts';
 import { hashOfSecret } from '../../domain/sign-in/secret-text.ts';
-import { type AccountOfUser, readSession, type SessionTerms, type SignedInUser } from '../../domain/sign-in/session.ts';
+import {
+  type AccountOfUser,
+  readSession,
+  type SessionLookUp,
+  type SessionTerms,
+  type SignedInUser,
+} from '../../domain/sign-in/session.ts';
 import { keepLanguage } from '../../domain/users/edit-user.ts';
 import { t } from '../../text/catalogue.ts';
 import { fieldOf } from './form.ts';
@@ -36,11 +42,15 @@ declare module 'fastify' {
   }
 }
 
+/** Reads the user of a session that has not ended. Also may read what else every page of the area needs. */
+export type ReadUser = (request: FastifyRequest, lookUp: SessionLookUp) => Promise<SignedInUser | undefined>;
+
 /** Looks up the session of each request to this area of pages, if the request has a session cookie. */
 export function readBrowserSessions(
   app: FastifyInstance,
   { database, clock, config }: ServerDependencies,
   cookie: SessionCookie = 'session',
+  readUser: ReadUser = (_request, lookUp) => readSession(database, lookUp),
 ) {
   app.decorate('sessionCookie', cookie);
   app.decorate('pageRoutes', new Set<string>());
@@ -52,8 +62,8 @@ export function readBrowserSessions(
     const tokenHash = sessionHashOf(request, config);
     if (!tokenHash) return;
     const isEmbedded = cookie === 'embedded';
-    const terms = { now: clock.now(), idleMinutes: config.SESSION_IDLE_MINUTES, isEmbedded };
-    const user = await readSession(database, tokenHash, terms);
+    const lookUp = { tokenHash, now: clock.now(), idleMinutes: config.SESSION_IDLE_MINUTES, isEmbedded };
+    const user = await readUser(request, lookUp);
     if (!user) return;
     request.browserSession = { user, tokenHash };
     useLanguageOfProfile(request, user.language);

@@ -1,4 +1,4 @@
-import { findBoards } from '../../domain/boards/read-board.ts';
+import { findPublicBoard } from '../../domain/boards/read-board.ts';
 import { signInLinkMinutes } from '../../domain/sign-in/sign-in-links.ts';
 import { t, textKeysIn } from '../../text/catalogue.ts';
 import type { Problem } from '../shell/form.ts';
@@ -42,6 +42,6 @@ export async function showSignIn(
  */
 async function providersFor({ server }: Visit<undefined>, next: string) {
   const slug = boardIn(next);
-  const [board] = slug === undefined ? [] : await findBoards(server.database, slug);
+  const board = slug === undefined ? undefined : await findPublicBoard(server.database, slug);
   return board ? readProviderButtons(server, board.accountId) : [];
 }
