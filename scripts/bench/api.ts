@@ -1,4 +1,3 @@
-import packageFile from '../../package.json' with { type: 'json' };
 import type { Usage } from './answer-calls.ts';
 import type { LoadOrder, LoadResult } from './load.ts';
 import { readRelease, saveRelease } from './released.ts';
@@ -66,10 +65,8 @@ async function measure(stage: Stage, options: Options): Promise<Report> {
   return { options, scenarios: results, residentBytes: { server: ofServer, floor: ofFloor } };
 }
 
-/** Starts a server with the Node options of `npm start`. */
 export async function startServer(stage: Stage, file: string, url: string, seeded: Seed): Promise<RunningServer> {
-  const { node, compiled } = packageFile.config;
-  const child = stage.startChild(file, { NODE_COMPILE_CACHE: compiled, DATABASE_URL: url }, node.split(' '));
+  const child = stage.startServer(file, { DATABASE_URL: url });
   return { child, baseUrl: await child.call<string>('url'), targets: { ...seeded, cursors: [] } };
 }
 

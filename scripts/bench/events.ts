@@ -63,7 +63,7 @@ async function measure(stage: Stage, options: Options): Promise<Record<Name, Mea
   };
   const receiver = stage.startChild('receiver.ts');
   const receiverUrl = await receiver.call<string>('url');
-  const worker = stage.startChild('idea-board.ts', environment);
+  const worker = stage.startServer('idea-board.ts', environment);
   const floor = stage.startChild('floor/worker.ts', environment);
   await client.query(makeOutbox);
   const outbox = stage.startChild('floor/outbox.ts', environment);

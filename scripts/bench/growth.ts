@@ -70,7 +70,7 @@ async function startBoard(stage: Stage, ideas: number): Promise<RunningBoard> {
     return { targets, titles: await readTitles(client, ideas) };
   });
   note(`seeded in ${Math.round((performance.now() - startedAt) / 1000)} s`);
-  const child = stage.startChild('idea-board.ts', { DATABASE_URL: url });
+  const child = stage.startServer('idea-board.ts', { DATABASE_URL: url });
   const board = { ...filled, ideas, cursors: new Map<string, string>() };
   return {
     ...board,

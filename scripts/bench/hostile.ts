@@ -35,8 +35,8 @@ export async function run(
 ): Promise<boolean> {
   const { url, filled } = await stage.startDatabase(client => seed(client, { ideas: 1000, votes: 1000 }));
   const [token = ''] = filled.tokens;
-  const server = stage.startChild('idea-board.ts', { DATABASE_URL: url });
-  const limited = stage.startChild('idea-board.ts', { DATABASE_URL: url, RATE_LIMIT_READ: '1' });
+  const server = stage.startServer('idea-board.ts', { DATABASE_URL: url });
+  const limited = stage.startServer('idea-board.ts', { DATABASE_URL: url, RATE_LIMIT_READ: '1' });
   const [baseUrl, limitedUrl] = [await server.call<string>('url'), await limited.call<string>('url')];
   const [served, refused] = readRequests(token);
   const hostile = hostileRequests(token).filter(({ name }) => name.includes(only));

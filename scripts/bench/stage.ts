@@ -2,6 +2,7 @@ import { type ChildProcess, execFile, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { promisify } from 'node:util';
 import pg from 'pg';
+import packageFile from '../../package.json' with { type: 'json' };
 import { migrate } from '../../server/database/migrator.ts';
 import { type OwnPostgres, startOwnPostgres } from '../../test/helpers/own-postgres.ts';
 import type { Usage } from './answer-calls.ts';
@@ -100,6 +101,12 @@ export class Stage {
     await client.connect();
     this.#stops.push(() => client.end());
     return client;
+  }
+
+  /** Starts a server or a worker with the Node options of `npm start`. */
+  startServer(file: string, environment: Record<string, string>): Child {
+    const { node, compiled } = packageFile.config;
+    return this.startChild(file, { NODE_COMPILE_CACHE: compiled, ...environment }, node.split(' '));
   }
 
   startChild(file: string, environment: Record<string, string> = {}, nodeOptions: string[] = []): Child {

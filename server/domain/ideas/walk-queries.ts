@@ -130,7 +130,8 @@ const fewTagged = 100;
 /**
  * Reads the first page of a list from its beginning or after a cursor, with one statement. Walks near, or reads the
  * ideas of a tag that few ideas have. The column is_whole tells that the page has all ideas of the list that follow the
- * cursor. A page that is neither full nor whole may miss ideas.
+ * cursor. A page that is neither full nor whole may miss ideas. If the board has more shown statuses than branches, the
+ * walk finds no ideas.
  */
 export const firstPageQueries = queriesOf(
   matchForms.flatMap(form => enoughRows.map(rows => ({ ...form, reach: reaches.near, rows }))),
