@@ -1569,7 +1569,7 @@ RETURN to_char((p_time AT TIME ZONE 'UTC'::text), 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"
 CREATE FUNCTION similar_ideas(p_account_id bigint, p_board_id bigint, p_title text, p_body text)
  RETURNS TABLE(idea_id bigint, similarity double precision)
  LANGUAGE plpgsql
- STABLE
+ STABLE ROWS 60
  SET plan_cache_mode TO 'force_generic_plan'
 AS $function$
 declare

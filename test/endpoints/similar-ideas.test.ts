@@ -1,4 +1,6 @@
 import { afterAll, beforeEach, expect, test } from 'vitest';
+import { listQueries } from '../../server/database/query.ts';
+import { connect } from '../helpers/database.ts';
 import { createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
 import { expectInvariants } from '../helpers/invariants.ts';
 import { request } from '../helpers/request.ts';
@@ -141,4 +143,31 @@ test('a repeated request with on_similar=reject and an Idempotency-Key gets the 
   await server.sql('delete from followers where idea_id = $1', [first.body.id]);
   await server.sql('delete from ideas where id = $1', [first.body.id]);
   expect((await create('Board export as CSV', { 'idempotency-key': 'b' })).status).toBe(201);
+});
+
+test('on a board of 10,000 ideas, the SQL query for similar ideas reads the found ideas by their ids, and no other ideas', async () => {
+  const similar = listQueries().find(({ name }) => name === 'select_similar_ideas');
+  if (!similar) throw new Error('The query has another name');
+  const client = await connect(server.url);
+  try {
+    await client.query('begin');
+    await client.query('set local idea_board.keeps_terms = off');
+    await client.query(
+      `insert into ideas (account_id, board_id, author_id, status_id, title, body, moderation_state)
+      select $1, $2, $3, (select min(id) from statuses where board_id = $2), 'Idea ' || n, repeat('Please. ', 30), 'published'
+      from generate_series(1, 10000) n`,
+      [world.accountId, world.boardId, world.ownerId],
+    );
+    await client.query('analyze ideas');
+    const { accountId, boardId, ownerId: voterId } = world;
+    const values: Record<string, unknown> = { accountId, boardId, voterId, title: 'Idea', body: '', excerptLength: 9 };
+    const { rows } = await client.query(
+      `explain ${similar.text}`,
+      similar.argumentNames.map(name => values[name] ?? null),
+    );
+    const scans = rows.map(row => row['QUERY PLAN']).filter(line => / on ideas i\b/.test(line));
+    expect(scans).toEqual([expect.stringContaining('Index Scan using ideas_pkey on ideas i ')]);
+  } finally {
+    await client.end();
+  }
 });
