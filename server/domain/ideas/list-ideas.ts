@@ -66,8 +66,8 @@ async function readList(op: ReadOperation, form: Omit<ListForm, 'rowsOfStatus' |
   const far = await readFarPage(op, form, values);
   if (far) return far;
   const index = values.tagId === 0 ? null : 'tag';
-  const isFirstPage = values.offset === 0 && index === null;
-  const rowsOfStatus = isFirstPage ? (enoughRows.find(rows => rows >= values.limit) ?? null) : null;
+  const enough = enoughRows.find(rows => rows >= values.offset + values.limit) ?? null;
+  const rowsOfStatus = index === null ? enough : null;
   const indexWords = (await selectIndexWords(op, values.q))?.words ?? null;
   return op.query(listQueryOf({ ...form, rowsOfStatus, index }), { ...values, indexWords });
 }

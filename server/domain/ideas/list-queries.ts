@@ -29,7 +29,7 @@ export interface ListForm {
   /** Whether the list has a search text, or a filter by author or time. */
   isFiltered: boolean;
   hasCursor: boolean;
-  /** The maximum number of rows to read in each status. Null if the page has an offset. */
+  /** The maximum number of rows to read in each status. Null if more rows are needed than `enoughRows` has. */
   rowsOfStatus: number | null;
   /** The filter whose index finds the ideas. Null if the list reads each status in the order of the list. */
   index: 'tag' | 'words' | null;
