@@ -123,17 +123,24 @@ function nameOf({ sort, isPending, isPublic, isFiltered, hasCursor, rowsOfStatus
 function ideasOf(form: ListForm) {
   return (db: Kysely<Tables>, $: ListValues) => {
     const listed = rowsBy[form.index ?? 'status'](db, $, form);
-    const page = db
-      .selectFrom(listed)
-      .select(['listed.id', 'listed.key'])
-      .orderBy('listed.key', 'desc')
-      .orderBy('listed.id', 'desc')
+    const { rowsOfStatus } = form;
+    // With the constant limit, PostgreSQL expects few rows, and keeps the plan.
+    const first = rowsOfStatus === null ? listed : inOrder(db, listed).limit(sql.lit(rowsOfStatus)).as('listed');
+    const page = inOrder(db, first)
       .offset(sql<number>`${$.offset}::bigint`)
       .limit(sql<number>`${$.limit}::bigint`)
       .as('page');
-    // Visitors have no votes. With the constant null, PostgreSQL keeps the plan of the statement.
+    // Visitors have no votes. With the constant null, PostgreSQL does not look for their votes.
     return ideasOfPage(db, $, page, form.isPublic ? sql<null>`null::bigint` : $.voterId);
   };
+}
+
+function inOrder(db: Kysely<Tables>, listed: RankedRows<'listed'>) {
+  return db
+    .selectFrom(listed)
+    .select(['listed.id', 'listed.key'])
+    .orderBy('listed.key', 'desc')
+    .orderBy('listed.id', 'desc');
 }
 
 /** Reads the ideas of a page in the order of the list. */
