@@ -191,17 +191,18 @@ test('an upgrade from migration 0009 keeps every row, even while the SQL stateme
   const of = await statementsBefore();
   let isMigrated = false;
   let rounds = 0;
-  const use = async (client: number) => {
+  // Only one client sends statements. Two clients without pauses can keep a migration from its locks for a minute.
+  const use = async () => {
     for (let left = 3; left > 0; ) {
-      // When the migration has ended, each client runs three more rounds on the new schema.
+      // When the migration has ended, the client runs three more rounds on the new schema.
       if (isMigrated) left--;
-      await useVersionBefore(database, of, `${client}-${rounds++}`);
+      await useVersionBefore(database, of, String(rounds++));
     }
   };
   const migrated = migrate(url).finally(() => {
     isMigrated = true;
   });
-  await Promise.all([migrated, ...[1, 2].map(use)]);
+  await Promise.all([migrated, use()]);
 
   const { rows: now } = await client.query(countsQuery);
   const events = 5 * rounds;
