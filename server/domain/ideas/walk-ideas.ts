@@ -54,7 +54,7 @@ export async function searchIdeas(op: ReadOperation, form: Form, list: ListArgum
   if (first && isComplete(first, limit)) return first;
 
   const countsMatches = first === undefined;
-  const sample = sampleQueryOf({ ...form, isFiltered: form.isFiltered && countsMatches });
+  const sample = queryOf(sampleQueries, keyOfSample({ ...form, isFiltered: form.isFiltered && countsMatches }));
   const [samples, indexed] = await Promise.all([
     op.query(sample, { ...given, countsMatches }),
     selectIndexWords(op, q),
@@ -93,17 +93,12 @@ function firstPageReader(
 ): ((branches: FirstForm['branches']) => Promise<FirstRows>) | undefined {
   const rows = enoughRows.find(enough => enough >= values.limit);
   if (values.offset > 0 || rows === undefined) return undefined;
-  return branches => op.query(queryOf(firstPageQueries, { ...form, reach: reaches.near, branches, rows }), values);
+  return branches =>
+    op.query(queryOf(firstPageQueries, keyOfForm({ ...form, reach: reaches.near, branches, rows })), values);
 }
 
 function isComplete(rows: FirstRows, limit: number): boolean {
   return rows.length === limit || rows[0]?.is_whole === true;
-}
-
-function sampleQueryOf(form: Parameters<typeof keyOfSample>[0]) {
-  const sample = sampleQueries.get(keyOfSample(form));
-  if (!sample) throw new Error(`No query is named ${keyOfSample(form)}`);
-  return sample;
 }
 
 function hasOnlyWords({ q, tagId, authorId, createdAfter, createdBefore, updatedSince }: ListArguments): boolean {
@@ -142,11 +137,11 @@ async function walk(
   values: WalkArguments,
 ): Promise<RankedIdea[] | undefined> {
   const branches = branchCounts.find(count => count >= values.statusIds.length);
-  return branches === undefined ? undefined : op.query(queryOf(queries, { ...form, branches }), values);
+  return branches === undefined ? undefined : op.query(queryOf(queries, keyOfForm({ ...form, branches })), values);
 }
 
-function queryOf<Made>(queries: Map<string, Made>, form: WalkForm & Partial<FirstForm>): Made {
-  const found = queries.get(keyOfForm(form));
-  if (!found) throw new Error(`No query is named ${keyOfForm(form)}`);
+function queryOf<Made>(queries: Map<string, Made>, key: string): Made {
+  const found = queries.get(key);
+  if (!found) throw new Error(`No query is named ${key}`);
   return found;
 }

@@ -72,7 +72,8 @@ export function openBoards({ database }: Pick<ServerDependencies, 'database'>, {
     const root = isEmbedded ? embeddedPath(slug) : boardPath(slug);
     const accounts = request.browserSession?.user.accounts ?? [];
     const accountOf = (board: OpenedBoard) => accounts.find(({ id }) => id === board.accountId);
-    const boards = request.boardsOfSession ?? [(await findPublicBoard(database, slug)) ?? []].flat();
+    const publicBoard = request.boardsOfSession ? undefined : await findPublicBoard(database, slug);
+    const boards = request.boardsOfSession ?? (publicBoard ? [publicBoard] : []);
     // A session on embedded pages belongs to one account. If several boards have the slug in the path, the server
     // prefers the board of this account.
     const named = isEmbedded ? accounts[0]?.slug : fieldOf(request.query, 'account');
