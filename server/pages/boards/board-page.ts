@@ -29,7 +29,7 @@ import {
   presentOrders,
   presentVote,
 } from './present-idea.ts';
-import { findTag, presentTags } from './tag-filter.ts';
+import { findTag, tagPathsOf } from './tag-filter.ts';
 
 const BoardQuery = z.object({
   status: IdeaStatus.optional(),
@@ -166,8 +166,7 @@ function presentBoard(visit: BoardVisit, board: BoardView, query: BoardQuery, pa
     isFiltered,
     everything: { label: t('boards.board.all_ideas'), href: pathOn(request) },
     ideas: page.rows.map(idea => ({
-      ...presentIdea(idea),
-      tags: presentTags(request, idea.tags),
+      ...presentIdea(idea, tagPathsOf(request)),
       excerpt: presentExcerpt(idea.body),
       href: pathOn(request, `/ideas/${idea.id}`),
       vote: presentVote(visit, board, idea, list),

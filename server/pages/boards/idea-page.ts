@@ -24,7 +24,7 @@ import { type BoardVisit, boardOf, ideaPath, pathOn } from './opened-board.ts';
 import { moderationNotices, presentChanges } from './present-changes.ts';
 import { presentComment, type ShownBeside } from './present-comment.ts';
 import { frameOfBoard, presentIdea, presentVote } from './present-idea.ts';
-import { presentTags } from './tag-filter.ts';
+import { tagPathsOf } from './tag-filter.ts';
 
 const IdeaQuery = z.object({ cursor: word(500).optional() });
 
@@ -81,8 +81,7 @@ export async function showIdea(visit: BoardVisit, problem?: Problem) {
   });
   const data = {
     idea: {
-      ...presentIdea(idea),
-      tags: presentTags(request, idea.tags),
+      ...presentIdea(idea, tagPathsOf(request)),
       body: linkedText(idea.body, namesIn(null)),
       picture: pictures.get(idea.author_id),
     },

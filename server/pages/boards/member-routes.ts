@@ -21,7 +21,7 @@ import { showIdea } from './idea-page.ts';
 import { type BoardVisit, boardOf, changeAsMember, pathOn } from './opened-board.ts';
 import { pathToFollowed } from './own-page.ts';
 import { frameOfBoard, presentIdea, presentVote } from './present-idea.ts';
-import { presentTags } from './tag-filter.ts';
+import { tagPathsOf } from './tag-filter.ts';
 
 /** The pages and forms for members to submit ideas, vote, comment and follow ideas. */
 export const memberRoutes: Route<AccountOfUser | undefined>[] = [
@@ -95,8 +95,7 @@ function showForm(visit: BoardVisit, title: string, similar: SimilarIdea[], prob
     isStopped: visit.isSent && problem === undefined,
     closed: problem ? undefined : closedProblem(board, visit.server.clock.now())?.message,
     similar: similar.map(idea => ({
-      ...presentIdea(idea),
-      tags: presentTags(visit.request, idea.tags),
+      ...presentIdea(idea, tagPathsOf(visit.request)),
       href: pathOn(visit.request, `/ideas/${idea.id}`),
       vote: presentVote(visit, board, idea),
     })),

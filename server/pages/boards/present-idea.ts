@@ -80,14 +80,14 @@ export function presentOrders(current: IdeaSort, hrefOf: (sort: IdeaSort) => str
 
 /**
  * Returns an idea for a page. Removes line breaks and control characters from names and titles, so that a name cannot
- * imitate another name.
+ * imitate another name. Each tag links to the path that `tagPathOf` returns.
  */
-export function presentIdea(idea: Omit<IdeaView, 'body'>) {
+export function presentIdea(idea: Omit<IdeaView, 'body'>, tagPathOf?: (name: string) => string) {
   return {
     id: idea.id,
     title: shortLine(idea.title, 200),
     status: { label: shortLine(idea.status_label, 60), category: idea.status_category },
-    tags: idea.tags.map(({ name, color }) => ({ name: shortLine(name, 40), color })),
+    tags: idea.tags.map(({ name, color }) => ({ name: shortLine(name, 40), color, href: tagPathOf?.(name) })),
     score: idea.score,
     upCount: idea.up_count,
     downCount: idea.down_count,
@@ -108,7 +108,12 @@ export function presentExcerpt(body: string): string {
   return shortLine(body, 220, '');
 }
 
-const dates = forEachLanguage(locale => new Intl.DateTimeFormat(locale, { dateStyle: 'long', timeZone: 'UTC' }));
+const dayFormats = forEachLanguage(locale => new Intl.DateTimeFormat(locale, { dateStyle: 'long', timeZone: 'UTC' }));
+
+/** Caches the texts of days. A list has twenty days, and Intl needs 3 µs for each. */
+const textsOfDays = forEachLanguage(() => new Map<string, string>());
+
+const maxCachedDays = 1_000;
 
 /**
  * Formats a time as a day in UTC. Visitors in different time zones get the same cached page, so the page cannot use the
@@ -116,7 +121,13 @@ const dates = forEachLanguage(locale => new Intl.DateTimeFormat(locale, { dateSt
  */
 export function presentTime(time: string): { iso: string; text: string } {
   const date = new Date(time);
-  return { iso: date.toISOString(), text: dates().format(date) };
+  const iso = date.toISOString();
+  const [day = ''] = iso.split('T', 1);
+  const known = textsOfDays();
+  const text = known.get(day) ?? dayFormats().format(date);
+  if (known.size >= maxCachedDays) known.clear();
+  known.set(day, text);
+  return { iso, text };
 }
 
 /** A form with an upvote button and a downvote button. Pressing the button of the current vote withdraws the vote. */

@@ -1,8 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import type { BoardView } from '../../domain/boards/read-board.ts';
 import { DomainError } from '../../domain/domain-error.ts';
-import type { IdeaView } from '../../domain/ideas/read-idea.ts';
-import { shortLine } from '../../text/plain-text.ts';
 import { pathOn } from './opened-board.ts';
 
 /**
@@ -16,11 +14,7 @@ export function findTag({ tags }: Pick<BoardView, 'tags'>, wanted: string) {
   return tag;
 }
 
-/** Returns an idea's tags for a page. Each tag links to the list of ideas with this tag. */
-export function presentTags(request: FastifyRequest, tags: IdeaView['tags']) {
-  return tags.map(({ name, color }) => ({
-    name: shortLine(name, 40),
-    color,
-    href: pathOn(request, '', { tag: name }),
-  }));
+/** Returns a function that returns the path of the list of ideas with a tag. */
+export function tagPathsOf(request: FastifyRequest) {
+  return (name: string) => pathOn(request, '', { tag: name });
 }
