@@ -1,21 +1,16 @@
 import type { ReadOperation } from '../operation.ts';
 import { selectIndexWords } from './index-words.ts';
 import { enoughRows, type ListArguments, type ListForm, listQueryOf, type RankedIdea } from './list-queries.ts';
+import { branchCounts, keyOfForm, reaches, type WalkArguments, type WalkForm } from './walk.ts';
 import {
-  branchCounts,
   type FirstForm,
   farQueries,
   firstPageQueries,
-  keyOfForm,
   keyOfSample,
   matchQueries,
-  reaches,
   sampleOfStatus,
   sampleQueries,
   selectShownStatuses,
-  type WalkArguments,
-  type WalkForm,
-  wholeWalk,
 } from './walk-queries.ts';
 
 /** From this offset on, a merge of the indexes of the statuses is faster than reading the first ideas of each status. */
@@ -36,7 +31,8 @@ export async function readFarPage(
   const { isPending, isPublic } = form;
   const given = { ...values, isPending, isPublic };
   const statusIds = (await op.query(selectShownStatuses, given)).map(({ id }) => id);
-  return walk(op, farQueries, { ...form, ...wholeWalk }, { ...given, statusIds });
+  const conditions = form.isFiltered ? 'all' : 'tag';
+  return walk(op, farQueries, { ...form, conditions, reach: null }, { ...given, statusIds });
 }
 
 /**
@@ -47,8 +43,8 @@ export async function readFarPage(
 export async function searchIdeas(op: ReadOperation, form: Form, list: ListArguments): Promise<RankedIdea[]> {
   const { offset, limit, q, tagId } = list;
   const given: WalkArguments = { ...list, isPending: false, isPublic: form.isPublic };
-  const condition = { ...form, hasOnlyWords: hasOnlyWords(list) };
-  const readFirst = firstPageReader(op, condition, given);
+  const walkForm = { ...form, conditions: conditionsOf(form, list) };
+  const readFirst = firstPageReader(op, walkForm, given);
   const [fewBranches, allBranches] = branchCounts;
   let first = await readFirst?.(fewBranches);
   if (first && isComplete(first, limit)) return first;
@@ -64,7 +60,7 @@ export async function searchIdeas(op: ReadOperation, form: Form, list: ListArgum
   if (first && isComplete(first, limit)) return first;
 
   const values = { ...given, statusIds, indexWords: indexed?.words ?? null };
-  const walkTo = (reach: number) => walk(op, matchQueries, { ...condition, reach }, values);
+  const walkTo = (reach: number) => walk(op, matchQueries, { ...walkForm, reach }, values);
   const sampled = sum(samples.map(one => one.read));
   if (samples.every(one => one.read < sampleOfStatus) && sampled <= smallBoard) {
     // The samples contain the whole list, and so does the near walk.
@@ -101,9 +97,13 @@ function isComplete(rows: FirstRows, limit: number): boolean {
   return rows.length === limit || rows[0]?.is_whole === true;
 }
 
-function hasOnlyWords({ q, tagId, authorId, createdAfter, createdBefore, updatedSince }: ListArguments): boolean {
+function conditionsOf(
+  { isFiltered }: Form,
+  { q, tagId, authorId, createdAfter, createdBefore, updatedSince }: ListArguments,
+): WalkForm['conditions'] {
+  if (!isFiltered) return 'tag';
   const filters = [authorId, createdAfter, createdBefore, updatedSince];
-  return q !== '' && tagId === 0 && filters.every(filter => filter === null);
+  return q !== '' && tagId === 0 && filters.every(filter => filter === null) ? 'words' : 'all';
 }
 
 /**

@@ -1,36 +1,24 @@
 import { type Expression, type Kysely, sql } from 'kysely';
 import { ideaSorts } from '../../../contract/idea.ts';
-import { maxStatusesOfBoard } from '../../../contract/limits.ts';
 import { type Arguments, query } from '../../database/query.ts';
 import type { Tables } from '../../database/tables.ts';
+import { enoughRows, ideasOfPage, isListed, keyOf, type ListValues, taggedWith } from './list-queries.ts';
 import {
-  enoughRows,
-  filters,
-  ideasOfPage,
-  isListed,
-  isShown,
-  keyOf,
-  type ListArguments,
-  type ListForm,
-  type ListValues,
-  matchesWords,
-  taggedWith,
-} from './list-queries.ts';
-
-/**
- * These queries read a list in its order. Without filters, they skip ideas without reading their rows. Each shown
- * status has an index in the order of the list. PostgreSQL merges the indexes, so it stops at the end of the page.
- *
- * The merge has one branch for each status. A constant number of branches keeps the SQL text constant. Branches without
- * a status find no ideas.
- */
-export interface WalkForm extends Pick<ListForm, 'sort' | 'isPending' | 'isFiltered' | 'hasCursor'> {
-  branches: (typeof branchCounts)[number];
-  /** Whether the search text is the only condition. The list then has no tag and no filter. */
-  hasOnlyWords: boolean;
-  /** The maximum number of ideas that the query reads. Null if the query reads up to the end of the page. */
-  reach: number | null;
-}
+  filterColumns,
+  firstOf,
+  matches,
+  nameOf,
+  pageOf,
+  queriesOf,
+  reaches,
+  type StatusArguments,
+  shownStatuses,
+  type WalkArguments,
+  type WalkForm,
+  type WalkValues,
+  walk,
+  yesOrNo,
+} from './walk.ts';
 
 /** The form of the query that reads the first page of a list with a tag or a search text. */
 export interface FirstForm extends WalkForm {
@@ -41,65 +29,27 @@ export interface FirstForm extends WalkForm {
   rows: (typeof enoughRows)[number];
 }
 
-export const branchCounts = [8, maxStatusesOfBoard] as const;
-
-/**
- * The values of `reach`. They are constants in the SQL text, because PostgreSQL plans badly if it does not know such a
- * limit.
- */
-export const reaches = { near: 500, deep: 20_000, far: 200_000 } as const;
-
-type StatusArguments = Pick<ListArguments, 'accountId' | 'boardId' | 'statusKey' | 'category'> & Reader;
-
 /** Selects the ids of the shown statuses. */
 export const selectShownStatuses = query('select_shown_statuses', (db, $: Arguments<StatusArguments>) =>
   shownStatuses(db, $).select('shown.id'),
 );
 
-function shownStatuses(db: Kysely<Tables>, $: Arguments<StatusArguments>) {
-  return db
-    .selectFrom('statuses as shown')
-    .where(shown => isShown(shown, $, { isPending: asBoolean($.isPending), isPublic: asBoolean($.isPublic) }));
-}
-
-interface Reader {
-  isPending: boolean;
-  isPublic: boolean;
-}
-
-export type WalkArguments = ListArguments & Reader;
-type WalkValues = Arguments<WalkArguments>;
-
-const asBoolean = (value: Expression<boolean>) => sql<boolean>`${value}::boolean`;
-
-const yesOrNo = [false, true];
-
-/** The columns that the filters of a list compare. */
-const filterColumns = ['title_words', 'author_id', 'created_at', 'updated_at'] as const;
-
-/** The limits of a walk up to the end of the page. */
-export const wholeWalk = { hasOnlyWords: false, reach: null } as const;
-
 /** Reads one page at any offset, without a tag or a search text. */
 export const farQueries = queriesOf(
-  yesOrNo.flatMap(isPending => yesOrNo.map(isFiltered => ({ isPending, isFiltered, hasCursor: false, ...wholeWalk }))),
+  yesOrNo.flatMap(isPending =>
+    (['tag', 'all'] as const).map(conditions => ({ isPending, conditions, hasCursor: false, reach: null })),
+  ),
   form => {
     const name = nameOf('far_ideas', form);
     return query(name, (db, $: WalkValues) => ideasOfPage(db, $, pageOf($, walk(db, $, form))), {
       // A query with filters is not prepared, because its best plan depends on the values of the filters.
-      isPrepared: !form.isFiltered,
+      isPrepared: form.conditions !== 'all',
     });
   },
 );
 
-const conditions = [
-  { isFiltered: false, hasOnlyWords: false },
-  { isFiltered: true, hasOnlyWords: false },
-  { isFiltered: true, hasOnlyWords: true },
-];
-
-const matchForms = conditions.flatMap(condition =>
-  yesOrNo.map(hasCursor => ({ isPending: false, hasCursor, ...condition })),
+const matchForms = (['tag', 'words', 'all'] as const).flatMap(conditions =>
+  yesOrNo.map(hasCursor => ({ isPending: false, hasCursor, conditions })),
 );
 
 /**
@@ -115,7 +65,7 @@ export const matchQueries = queriesOf(
         $,
         pageOf(
           $,
-          walk(db, $, form).where(() => matches(db, $, form)),
+          walk(db, $, form).where(() => matches(db, $, form.conditions)),
         ),
       ),
     ),
@@ -139,7 +89,7 @@ export const firstPageQueries = queriesOf(
 );
 
 function firstPage(db: Kysely<Tables>, $: WalkValues, form: FirstForm) {
-  const hasOnlyTag = !form.isFiltered;
+  const hasOnlyTag = form.conditions === 'tag';
   const [statusIds, tagged] = [sql.ref<number[]>('list.status_ids'), sql.ref<number>('list.tagged')];
   const isWhole = hasOnlyTag ? sql<boolean>`${tagged} <= ${sql.lit(fewTagged)}` : sql.lit(false);
   // The limit lets PostgreSQL evaluate the columns only once.
@@ -151,7 +101,7 @@ function firstPage(db: Kysely<Tables>, $: WalkValues, form: FirstForm) {
     .limit(1);
   const near = firstOf(
     db,
-    walk(db, $, form, statusIds).where(() => matches(db, $, form)),
+    walk(db, $, form, statusIds).where(() => matches(db, $, form.conditions)),
     form.rows,
   )
     .where(sql<boolean>`cardinality(${statusIds}) <= ${sql.lit(form.branches)}`)
@@ -185,7 +135,7 @@ function fewIdeas(db: Kysely<Tables>, $: WalkValues, form: FirstForm, statusIds:
         .select(['i.id', keyOf(form).as('key')])
         .whereRef('i.id', '=', 'it.idea_id')
         .where(i => i('i.status_id', '=', i.fn.any(statusIds)))
-        .where(i => isListed(i, $, form))
+        .where(i => isListed(i, $, { ...form, isFiltered: false }))
         .limit(1)
         .as('i'),
     )
@@ -215,10 +165,13 @@ interface SampleArguments extends WalkArguments {
   countsMatches: boolean;
 }
 
-type SampleForm = Pick<WalkForm, 'sort' | 'isFiltered' | 'hasCursor'>;
+interface SampleForm extends Pick<WalkForm, 'sort' | 'hasCursor'> {
+  /** Whether the list has a search text or filters. */
+  isFiltered: boolean;
+}
 
 function sampleOf(form: SampleForm) {
-  const condition = { isFiltered: form.isFiltered, hasOnlyWords: false };
+  const conditions = form.isFiltered ? 'all' : 'tag';
   return (db: Kysely<Tables>, $: Arguments<SampleArguments>) =>
     shownStatuses(db, $)
       .innerJoinLateral(
@@ -229,7 +182,7 @@ function sampleOf(form: SampleForm) {
               i.fn.countAll<number>().as('read'),
               i.fn
                 .countAll<number>()
-                .filterWhere(() => sql`${$.countsMatches}::boolean and ${matches(db, $, condition)}`)
+                .filterWhere(() => sql`${$.countsMatches}::boolean and ${matches(db, $, conditions)}`)
                 .as('found'),
             ])
             .as('sample'),
@@ -254,98 +207,4 @@ function firstIdeas(db: Kysely<Tables>, $: ListValues, form: SampleForm) {
 
 export function keyOfSample({ sort, isFiltered, hasCursor }: SampleForm): string {
   return [sort, isFiltered && 'filtered', hasCursor && 'after'].filter(word => word !== false).join('_');
-}
-
-function queriesOf<Form extends Omit<WalkForm, 'sort' | 'branches'>, Made>(
-  ways: Form[],
-  make: (form: Form & WalkForm) => Made,
-): Map<string, Made> {
-  const forms = ideaSorts.flatMap(sort =>
-    branchCounts.flatMap(branches => ways.map(way => ({ ...way, sort, branches }))),
-  );
-  return new Map(forms.map(form => [keyOfForm(form), make(form)]));
-}
-
-export function keyOfForm(form: WalkForm & Partial<FirstForm>): string {
-  const { sort, isPending, isFiltered, hasOnlyWords, hasCursor, branches, reach, rows } = form;
-  const words = [
-    sort,
-    isPending && 'pending',
-    isFiltered && (hasOnlyWords ? 'words' : 'filtered'),
-    hasCursor && 'after',
-    rows !== undefined && `first_${rows}`,
-    reach !== null && `to_${reach}`,
-    `of_${branches}`,
-  ];
-  return words.filter(word => word !== false).join('_');
-}
-
-function nameOf(kind: string, form: WalkForm) {
-  return `${kind}_${keyOfForm(form)}`;
-}
-
-/**
- * Selects the ids of a list in its order. With a reach, the alias `i` also has the columns of the filters, because the
- * walk then reads all ideas, and the caller removes the ideas that do not match.
- */
-function walk(
-  db: Kysely<Tables>,
-  $: WalkValues,
-  form: WalkForm,
-  statusIds: Expression<number[]> = sql<number[]>`${$.statusIds}::bigint[]`,
-) {
-  const columns = form.reach !== null && form.isFiltered ? filterColumns : [];
-  const [first, ...others] = Array.from({ length: form.branches }, (_, index) => {
-    const ofStatus = db
-      .selectFrom('ideas as i')
-      .select(['i.id', keyOf(form).as('key'), ...columns.map(column => `i.${column}` as const)])
-      .where('i.status_id', '=', sql<number>`(${statusIds})[${sql.lit(index + 1)}]`)
-      .where(i => isListed(i, $, { ...form, isFiltered: form.reach === null && form.isFiltered }))
-      .orderBy(keyOf(form), 'desc')
-      .orderBy('i.id', 'desc')
-      .limit(form.reach ?? sql<number>`${$.offset}::bigint + ${$.limit}::bigint`)
-      .as('of_status');
-    return db.selectFrom(ofStatus).select(['id', 'key', ...columns]);
-  });
-  if (!first) throw new Error('A walk needs a branch.');
-  const merged = others.reduce((union, other) => union.unionAll(other), first);
-  const walked = db
-    .selectFrom(merged.as('merged'))
-    .select(['id', 'key', ...columns])
-    .orderBy('key', 'desc')
-    .orderBy('id', 'desc')
-    .$if(form.reach !== null, ideas => ideas.limit(sql.lit(form.reach ?? 0)))
-    .as('i');
-  return db.selectFrom(walked).select(['i.id', 'i.key']);
-}
-
-function firstOf(db: Kysely<Tables>, ideas: ReturnType<typeof walk>, rows: number) {
-  return db.selectFrom(inOrder(ideas).limit(sql.lit(rows)).as('i')).select(['i.id', 'i.key']);
-}
-
-function inOrder(ideas: ReturnType<typeof walk>) {
-  return ideas.orderBy('i.key', 'desc').orderBy('i.id', 'desc');
-}
-
-function pageOf($: ListValues, ideas: ReturnType<typeof walk>) {
-  return inOrder(ideas).offset(sql<number>`${$.offset}::bigint`).limit(sql<number>`${$.limit}::bigint`).as('page');
-}
-
-/**
- * The condition that an idea of a walk has the tag and matches the search text and the other filters. Looks up the tag
- * with a scalar subquery. PostgreSQL would turn another condition into a join, and read all ideas with the tag.
- */
-function matches(
-  db: Kysely<Tables>,
-  $: ListValues,
-  { isFiltered, hasOnlyWords }: Pick<WalkForm, 'isFiltered' | 'hasOnlyWords'>,
-) {
-  if (hasOnlyWords) return matchesWords($.q);
-  const match = taggedWith(db, $)
-    .whereRef('it.idea_id', '=', sql.ref('i.id'))
-    .select(sql<boolean>`true`.as('is_match'));
-  const hasTag = sql<boolean>`(${$.tagId}::bigint = 0 or coalesce(${match}, false))`;
-  if (!isFiltered) return hasTag;
-  const conditions = [hasTag, sql<boolean>`(${$.q}::text = '' or ${matchesWords($.q)})`, ...filters($)];
-  return sql<boolean>`${sql.join(conditions, sql` and `)}`;
 }
