@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type IdeaSort, ideaSorts } from '../../contract/idea.ts';
+import { listIdeas } from '../../server/domain/ideas/list-ideas.ts';
 import { enoughRows } from '../../server/domain/ideas/list-queries.ts';
 import { type Conditions, keyOfForm, reaches } from '../../server/domain/ideas/walk.ts';
 import {
@@ -10,6 +11,8 @@ import {
   matchQueries,
   sampleQueries,
 } from '../../server/domain/ideas/walk-queries.ts';
+import type { ReadOperation } from '../../server/domain/operation.ts';
+import { placeOf } from '../../server/domain/pagination.ts';
 import { connect } from '../helpers/database.ts';
 import { createTag, createWorld, issueToken } from '../helpers/fixtures.ts';
 import { request } from '../helpers/request.ts';
@@ -237,6 +240,36 @@ test('pages of a board with more statuses than a usual board also have exactly t
     [world.boardId],
   );
   await comparePages(50);
+});
+
+test('a search on a small board finds its ideas, even if a moderator hides a status between two statements of the search', async () => {
+  const { accountId, boardId, ownerId } = await createWorld(server);
+  await server.sql(`update statuses set is_hidden = false where board_id = ${boardId}`);
+  await server.sql(
+    `insert into statuses (account_id, board_id, key, label, category, position)
+    select $1, $2, 'more_' || n, 'More', 'active', 10 + n from generate_series(1, 3) n`,
+    [accountId, boardId],
+  );
+  await server.sql(
+    `insert into ideas (account_id, board_id, author_id, status_id, title, body, moderation_state)
+    select $1, $2, $3, (select id from statuses where board_id = $2 and key = 'open'), 'A dark theme', 'Text', 'published'`,
+    [accountId, boardId, ownerId],
+  );
+  const actor = { accountId, boardId, voterId: null, isModerator: false } as const;
+  const { database } = server.dependencies;
+  const names: string[] = [];
+  const query: ReadOperation['query'] = async (one, values) => {
+    const rows = await database.query(one, values);
+    if (names.length === 0) {
+      await server.sql(`update statuses set is_hidden = true where board_id = ${boardId} and key = 'more_1'`);
+    }
+    names.push(one.name);
+    return rows;
+  };
+  const filter = { sort: 'newest', isPending: false, q: 'dark' } as const;
+  const { rows } = await listIdeas({ query, actor }, filter, placeOf({}, 'newest', 20));
+  expect(rows.map(({ title }) => title)).toEqual(['A dark theme']);
+  expect(names.length).toBeGreaterThan(1);
 });
 
 interface PlanNode {

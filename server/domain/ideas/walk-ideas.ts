@@ -63,8 +63,9 @@ export async function searchIdeas(op: ReadOperation, form: Form, list: ListArgum
   const walkTo = (reach: number) => walk(op, matchQueries, { ...walkForm, reach }, values);
   const sampled = sum(samples.map(one => one.read));
   if (samples.every(one => one.read < sampleOfStatus) && sampled <= smallBoard) {
-    // The samples contain the whole list, and so does the near walk.
-    const rows = first ?? (await walkTo(reaches.near));
+    // The samples contain the whole list, and so does the near walk. If the first page has no ideas, it may not have
+    // walked, because a moderator has just hidden one of too many statuses.
+    const rows = first?.length ? first : await walkTo(reaches.near);
     if (rows) return rows;
   }
   const [read, found] = first ? [reaches.near, first.length] : [sampled, sum(samples.map(one => one.found))];
