@@ -171,6 +171,7 @@ function pathsOfPanels(common: string, rare: string): string[] {
     `/admin/ideas?board=bench&q=${common}`,
     `/admin/ideas?board=bench&q=${rare}`,
     '/admin/ideas/1',
+    '/admin/ideas/1/votes',
     `/admin/ideas/1/merge?q=${common}`,
     '/admin/ideas/1/merge?target=2',
     '/admin/blocks',

@@ -121,6 +121,7 @@ async function routesOf({ accountId, boardId, boardSlug, ...rest }: World) {
       `${idea}/merge`,
       `${idea}/merge?target=${waiting}`,
       `${idea}/unmerge`,
+      `${idea}/votes`,
       '/admin/blocks',
       `/admin/blocks/${authorId}`,
     ],

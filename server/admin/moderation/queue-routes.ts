@@ -22,6 +22,7 @@ import { blockRoutes } from './block-routes.ts';
 import { ideaListRoute } from './idea-list-routes.ts';
 import { ideaRoutes } from './idea-routes.ts';
 import { mergeRoutes } from './merge-routes.ts';
+import { voteRoutes } from './vote-routes.ts';
 import { ideaPath, notices, presentPerson, wayBack, wayOf, wayToQueue } from './way-back.ts';
 
 /**
@@ -57,6 +58,7 @@ export const moderationRoutes: Route[] = [
   },
   ideaListRoute,
   ...ideaRoutes,
+  ...voteRoutes,
   ...mergeRoutes,
   ...blockRoutes,
 ];

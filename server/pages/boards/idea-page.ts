@@ -105,6 +105,7 @@ export async function showIdea(visit: BoardVisit, problem?: Problem) {
     moderator: member?.isModerator && {
       action: (form: string) => pathInAdmin(visit, `/admin/ideas/${idea.id}/${form}`),
       adminPath: visit.path(`/admin/ideas/${idea.id}`),
+      votesPath: visit.path(`/admin/ideas/${idea.id}/votes`),
       isFrozen: board.is_frozen,
       changes: presentChanges(visit, idea, board),
     },
