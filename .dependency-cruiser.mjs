@@ -44,7 +44,7 @@ const rows = {
   'server/pages/': `config.ts dependencies.ts domain/ http/ observability/error-reporter.ts openid/ text/ contract/
     @fastify/cookie @fastify/formbody @fastify/helmet @scalar/fastify-api-reference eta fastify marked negotiator node zod`,
   'server/admin/': `config.ts dependencies.ts domain/ entities/ http/ oauth/consents.ts openid/ outgoing/ pages/ text/ contract/
-    @fastify/multipart fastify node uqr zod`,
+    @fastify/multipart csv-stringify fastify node uqr zod`,
 
   'server/operator/': `admin/sign-in/own-password.ts database/ dependencies.ts domain/ http/method-not-allowed.ts
     observability/ pages/ text/ contract/openapi/info.ts fastify`,

@@ -233,6 +233,7 @@ export const administrationEntries = {
   'board.updated': entry('Fields of a board were changed.', { ...onBoard, ...changed }),
   'board.frozen': entry('A board was frozen. A frozen board accepts no ideas, votes or comments.', onBoard),
   'board.unfrozen': entry('A board was unfrozen.', onBoard),
+  'board.ideas_exported': entry('A moderator downloaded ideas of a board as a CSV file.', onBoard),
   'status.added': entry('A status was added to a board.', { ...onBoard, ...key }),
   'status.updated': entry('A status was changed.', {
     ...onBoard,

@@ -62,7 +62,20 @@ export class Visitor {
     return this.post('/sign-in', { email, password, next });
   }
 
+  /** Opens a page, and sends the form with this action. Returns the response while its body may still arrive. */
+  async submitForFile(page: string, action: string): Promise<Response> {
+    const { html } = await this.get(page);
+    const headers = { origin: originOf(this.#server) };
+    return this.#fetch(action, { method: 'POST', headers, body: new URLSearchParams(hiddenFields(html, action)) });
+  }
+
   async #send(path: string, init: RequestInit & { headers: Record<string, string> }): Promise<Seen> {
+    const response = await this.#fetch(path, init);
+    const { status, headers } = response;
+    return { status, headers, html: await response.text(), location: headers.get('location') };
+  }
+
+  async #fetch(path: string, init: RequestInit & { headers: Record<string, string> }): Promise<Response> {
     const cookie = [...this.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
     const response = await fetch(this.#server.baseUrl + path, {
       ...init,
@@ -70,8 +83,7 @@ export class Visitor {
       redirect: 'manual',
     });
     for (const line of response.headers.getSetCookie()) this.#keep(line);
-    const { status, headers } = response;
-    return { status, headers, html: await response.text(), location: headers.get('location') };
+    return response;
   }
 
   #keep(line: string) {

@@ -24,6 +24,7 @@ import {
   scheduleAccountDeletion,
 } from '../../server/domain/erasure/request-deletion.ts';
 import { deleteIdea, editIdea } from '../../server/domain/ideas/change-idea.ts';
+import { recordIdeaExport } from '../../server/domain/ideas/export-ideas.ts';
 import { connectIdentity, disconnectIdentity } from '../../server/domain/identities/connect-identity.ts';
 import {
   createProvider,
@@ -593,6 +594,10 @@ const cases: Cases = {
       return board();
     };
   },
+  'board.ideas_exported': async () => async admin => {
+    recordIdeaExport(admin, world);
+    return board();
+  },
   'status.added': async () => async admin => {
     await addStatus(admin, boardRef(), { key: 'in_review', category: 'active', label: 'In review' });
     return { ...board(), key: 'in_review' };
@@ -727,6 +732,7 @@ const cases: Cases = {
 };
 
 const once = new Set([
+  'board.ideas_exported',
   'identity_provider.created',
   'user.data_exported',
   'account.created',

@@ -3,10 +3,11 @@ import { ideaSorts } from '../../../contract/idea.ts';
 import { StatusKey } from '../../../contract/status.ts';
 import { text, word } from '../../../contract/text.ts';
 import { listModeratedBoards, type ModeratedBoard } from '../../domain/boards/list-boards.ts';
-import { readBoard } from '../../domain/boards/read-board.ts';
+import { type BoardView, readBoard } from '../../domain/boards/read-board.ts';
 import { listIdeas } from '../../domain/ideas/list-ideas.ts';
 import type { IdeaView } from '../../domain/ideas/read-idea.ts';
 import { maxBodyLengthInList, presentExcerpt, presentIdea, presentOrders } from '../../pages/boards/present-idea.ts';
+import type { Problem } from '../../pages/shell/form.ts';
 import { readQuery } from '../../pages/shell/query.ts';
 import { shownName } from '../../pages/shell/show.ts';
 import type { Route, Visit } from '../../pages/shell/visit.ts';
@@ -16,14 +17,14 @@ import { boardOptions } from '../shell/choices.ts';
 import { actOnBoard } from './act-on-board.ts';
 import { ideaPath } from './way-back.ts';
 
-const IdeasQuery = z.object({
+export const IdeasQuery = z.object({
   board: word(100).optional(),
   status_key: StatusKey.optional(),
   q: text(0, 100).optional(),
   sort: z.enum(ideaSorts).default('newest'),
   cursor: word(500).optional(),
 });
-type IdeasQuery = z.output<typeof IdeasQuery>;
+export type IdeasQuery = z.output<typeof IdeasQuery>;
 
 /**
  * The number of ideas on a page, so that the page loads quickly on a phone. list-ideas.ts has a fast SQL statement for
@@ -37,26 +38,23 @@ export const ideasPerPage = 20;
  */
 export const ideaListRoute: Route = { path: '/admin/ideas', show: showIdeas };
 
-async function showIdeas(visit: Visit) {
+export async function showIdeas(visit: Visit, problem?: Problem) {
   const query = readQuery(IdeasQuery, visit.request.query);
   const number = ideaNumberIn(query.q);
   if (number !== undefined) return visit.path(ideaPath(number));
   const boards = await visit.administer(admin => listModeratedBoards(admin, visit.account.id));
   const slug = query.board ?? boards[0]?.slug;
-  return visit.page('moderation/ideas', t('shell.labels.ideas'), {
-    board: slug === undefined ? undefined : await showBoard(visit, boards, { ...query, board: slug }),
-  });
+  const board = slug === undefined ? undefined : await showBoard(visit, boards, { ...query, board: slug });
+  return visit.page('moderation/ideas', t('shell.labels.ideas'), { board }, { problem });
 }
 
 function showBoard(visit: Visit, boards: ModeratedBoard[], given: IdeasQuery & { board: string }) {
   return actOnBoard(visit, given.board, async op => {
     const board = await readBoard(op);
-    // Ignores a status in the filter that the board does not have, because the moderator may have just switched to
-    // another board.
-    const statusKey = board.statuses.find(({ key }) => key === given.status_key)?.key;
+    const { q, statusKey } = filterOf(board, given);
+    const { sort } = given;
     const query = { ...given, status_key: statusKey };
-    const { q, sort } = query;
-    const filter = { statusKey, q, sort, isPending: false, maxBodyLength: maxBodyLengthInList };
+    const filter = { q, statusKey, sort, isPending: false, maxBodyLength: maxBodyLengthInList };
     const page = await listIdeas(op, filter, visit.place(sort, ideasPerPage));
     const kept = (changes: Partial<IdeasQuery> = {}) => parametersOf({ ...query, cursor: undefined, ...changes });
     const path = (changes: Partial<IdeasQuery>) => visit.path('/admin/ideas', kept(changes));
@@ -86,10 +84,19 @@ function showBoard(visit: Visit, boards: ModeratedBoard[], given: IdeasQuery & {
       heading: q === undefined ? t('shell.labels.ideas') : headingOfSearch(q),
       isFiltered: q !== undefined || statusKey !== undefined,
       everything: { label: t('moderation.ideas.show_all'), href: path({ q: undefined, status_key: undefined }) },
+      exportPath: visit.path('/admin/ideas/export', kept()),
       ideas: page.rows.map(idea => listedIdea(idea, visit.path(ideaPath(idea.id)))),
       ...visit.pageLinks('/admin/ideas', 'cursor', page.nextCursor, { kept: kept() }),
     };
   });
+}
+
+/**
+ * Returns the filter of a list. Ignores a status that the board does not have, because the moderator may have just
+ * switched to another board.
+ */
+export function filterOf({ statuses }: Pick<BoardView, 'statuses'>, { q, status_key }: IdeasQuery) {
+  return { q, statusKey: statuses.find(({ key }) => key === status_key)?.key };
 }
 
 function parametersOf({ board, status_key, q, sort, cursor }: Partial<IdeasQuery>): Record<string, string> {

@@ -19,6 +19,7 @@ import { linkedText } from '../../text/linked-text.ts';
 import { shortLine, truncate } from '../../text/plain-text.ts';
 import { actOnIdea, changeIdea } from './act-on-board.ts';
 import { blockRoutes } from './block-routes.ts';
+import { exportRoute } from './export-route.ts';
 import { ideaListRoute } from './idea-list-routes.ts';
 import { ideaRoutes } from './idea-routes.ts';
 import { mergeRoutes } from './merge-routes.ts';
@@ -57,6 +58,7 @@ export const moderationRoutes: Route[] = [
     },
   },
   ideaListRoute,
+  exportRoute,
   ...ideaRoutes,
   ...voteRoutes,
   ...mergeRoutes,

@@ -81,7 +81,7 @@ export function serveProfile(app: FastifyInstance, server: ServerDependencies) {
     await visit.administer(async admin => recordExport(admin, userId));
     const now = clock.now();
     const name = `idea-board-data-${now.toISOString().slice(0, 10)}.json`;
-    return { file: exportUser(server.database, userId, now), name };
+    return { file: exportUser(server.database, userId, now), name, type: 'application/json' } as const;
   }
 
   async function askForDeletion(visit: OwnVisit, problem?: Problem) {

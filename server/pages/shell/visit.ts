@@ -28,7 +28,15 @@ import { shownName } from './show.ts';
  */
 
 /** The result of a request: a page, a path to redirect to, or a file that the browser saves. */
-export type Answer = string | { page: Html; status: number } | { file: AsyncIterable<string>; name: string };
+export type Answer = string | { page: Html; status: number } | FileAnswer;
+
+interface FileAnswer {
+  file: AsyncIterable<string>;
+  /** The name of the saved file. */
+  name: string;
+  /** The media type of the file. Its text is in UTF-8. */
+  type: 'application/json' | 'text/csv';
+}
 
 /**
  * A page and its forms. If the page belongs to no account and its user has no account, the account of the visit is
@@ -112,11 +120,11 @@ export function serveRoutes<Account extends AccountOfUser | undefined>(
 }
 
 /**
- * Sends a JSON file piece by piece while the server writes it. If writing fails, the server breaks the connection, so
+ * Sends a file piece by piece while the server writes it. If writing fails, the server breaks the connection, so
  * that the browser notices the failure.
  */
-function sendFile(reply: FastifyReply, { file, name }: { file: AsyncIterable<string>; name: string }) {
-  reply.header('Content-Disposition', `attachment; filename="${name}"`).type('application/json; charset=utf-8');
+function sendFile(reply: FastifyReply, { file, name, type }: FileAnswer) {
+  reply.header('Content-Disposition', `attachment; filename="${name}"`).type(`${type}; charset=utf-8`);
   return reply.send(Readable.from(file, { objectMode: false }));
 }
 
