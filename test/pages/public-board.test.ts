@@ -1,9 +1,18 @@
+import { parse } from 'node-html-parser';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { linkToIdeas } from '../../server/domain/ideas/present-idea.ts';
 import { mergeIdea } from '../../server/domain/merging/merge-idea.ts';
 import { iconPath, stylesheetPath } from '../../server/pages/shell/assets.ts';
 import { signedIn } from '../admin/visitor.ts';
-import { type BoardInput, createBoard, createTag, createWorld, insertIdea, type World } from '../helpers/fixtures.ts';
+import {
+  type BoardInput,
+  createBoard,
+  createTag,
+  createWorld,
+  insertIdea,
+  issueToken,
+  type World,
+} from '../helpers/fixtures.ts';
 import { rawRequest } from '../helpers/raw-request.ts';
 import { request } from '../helpers/request.ts';
 import { runAsUser } from '../helpers/run-as-user.ts';
@@ -70,6 +79,26 @@ describe('the board', () => {
     await server.sql('update ideas set up_count = 3 where id = $1', [liked]);
     const { text } = await get(`${boardPath()}?sort=top`);
     expect(titlesIn(text)).toEqual(['Liked', 'Not yet']);
+  });
+
+  test('a public board shows the tags of each idea in the order of the API, in a list and in a search', async () => {
+    const names = ['zebra', 'Apple', 'mango'];
+    const tagIds: number[] = [];
+    for (const name of names) tagIds.push(await createTag(server, world.accountId, world.boardId, name));
+    const ideas = [await put('Fruit'), await put('Fruit without tags')];
+    await server.sql(
+      'insert into idea_tags (account_id, idea_id, tag_id) select $1, $2, tag from unnest($3::bigint[]) as tag',
+      [world.accountId, ideas[0], tagIds],
+    );
+    const { token } = await issueToken(server, world, 'read');
+    const { body } = await request(server, 'GET /api/v1/ideas', { token });
+    const expected = body.data.map(({ tags }: { tags: { name: string }[] }) => tags.map(({ name }) => name));
+    expect(expected).toEqual([[], ['Apple', 'mango', 'zebra']]);
+    for (const query of ['', '?sort=comments', '?q=fruit']) {
+      const cards = parse((await get(boardPath() + query)).text).querySelectorAll('.idea-card');
+      const shown = cards.map(card => card.querySelectorAll('.chip-outline').map(tag => tag.textContent));
+      expect([query, shown]).toEqual([query, expected]);
+    }
   });
 
   test('a public board can filter its ideas by a status or a category', async () => {

@@ -51,10 +51,10 @@ export async function showIdeas(visit: Visit, problem?: Problem) {
 function showBoard(visit: Visit, boards: ModeratedBoard[], given: IdeasQuery & { board: string }) {
   return actOnBoard(visit, given.board, async op => {
     const board = await readBoard(op);
-    const { q, statusKey } = filterOf(board, given);
     const { sort } = given;
+    const filter = { ...filterOf(board, given), sort, isPending: false, maxBodyLength: maxBodyLengthInList };
+    const { q, statusKey } = filter;
     const query = { ...given, status_key: statusKey };
-    const filter = { q, statusKey, sort, isPending: false, maxBodyLength: maxBodyLengthInList };
     const page = await listIdeas(op, filter, visit.place(sort, ideasPerPage));
     const kept = (changes: Partial<IdeasQuery> = {}) => parametersOf({ ...query, cursor: undefined, ...changes });
     const path = (changes: Partial<IdeasQuery>) => visit.path('/admin/ideas', kept(changes));
@@ -95,8 +95,8 @@ function showBoard(visit: Visit, boards: ModeratedBoard[], given: IdeasQuery & {
  * Returns the filter of a list. Ignores a status that the board does not have, because the moderator may have just
  * switched to another board.
  */
-export function filterOf({ statuses }: Pick<BoardView, 'statuses'>, { q, status_key }: IdeasQuery) {
-  return { q, statusKey: statuses.find(({ key }) => key === status_key)?.key };
+export function filterOf({ statuses, tags }: BoardView, { q, status_key }: IdeasQuery) {
+  return { q, statusKey: statuses.find(({ key }) => key === status_key)?.key, tagsOfBoard: tags };
 }
 
 function parametersOf({ board, status_key, q, sort, cursor }: Partial<IdeasQuery>): Record<string, string> {

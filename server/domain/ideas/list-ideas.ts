@@ -1,9 +1,17 @@
 import type { IdeaSort } from '../../../contract/idea.ts';
 import { type IdeaStatus, statusCategories, statusOfCategory } from '../../../contract/status.ts';
+import type { BoardView } from '../boards/read-board.ts';
 import { isPublicReader, type ReadOperation } from '../operation.ts';
 import { cutPage, type Page, type Place } from '../pagination.ts';
 import { selectIndexWords } from './index-words.ts';
-import { enoughRows, type ListArguments, type ListedIdea, type ListForm, listQueryOf } from './list-queries.ts';
+import {
+  enoughRows,
+  type ListArguments,
+  type ListedIdea,
+  type ListForm,
+  listQueryOf,
+  type RankedIdea,
+} from './list-queries.ts';
 import { readFarPage, searchIdeas } from './walk-ideas.ts';
 
 export interface IdeaFilter {
@@ -20,11 +28,13 @@ export interface IdeaFilter {
   isPending: boolean;
   /** The maximum number of characters of each idea's body. Longer bodies are cut off. */
   maxBodyLength?: number | undefined;
+  /** The tags of the board in their order, if the caller has read the board. The list is then faster. */
+  tagsOfBoard?: BoardView['tags'] | undefined;
 }
 
 export async function listIdeas(op: ReadOperation, filter: IdeaFilter, place: Place): Promise<Page<ListedIdea>> {
   const { accountId, boardId, voterId } = op.actor;
-  const { status, sort, isPending, statusKey, tagId, authorId, q = '', maxBodyLength } = filter;
+  const { status, sort, isPending, statusKey, tagId, authorId, q = '', maxBodyLength, tagsOfBoard } = filter;
   const { createdAfter, createdBefore, updatedSince } = filter;
   const category = statusCategories.find(one => statusOfCategory[one] === status);
   const hasIdeaFilter =
@@ -46,6 +56,7 @@ export async function listIdeas(op: ReadOperation, filter: IdeaFilter, place: Pl
     createdBefore: createdBefore ?? null,
     updatedSince: updatedSince ?? null,
     maxBodyLength: maxBodyLength ?? null,
+    hasTagsOfBoard: tagsOfBoard !== undefined,
     cursorKey: place.cursor?.key ?? '',
     cursorId: place.cursor?.id ?? 0,
   };
@@ -59,7 +70,12 @@ export async function listIdeas(op: ReadOperation, filter: IdeaFilter, place: Pl
   const isSearch = q !== '' || values.tagId !== 0;
   const read = isSearch && !isPending ? searchIdeas : readList;
   const rows = await read(op, form, values);
-  return cutPage(rows, place, ({ key, id }) => ({ sort, key, id }));
+  const page = cutPage(rows, place, ({ key, id }) => ({ sort, key, id }));
+  return { ...page, rows: page.rows.map(row => withTags(row, tagsOfBoard)) };
+}
+
+function withTags({ tags, tag_ids, ...idea }: RankedIdea, tagsOfBoard: BoardView['tags'] = []): ListedIdea {
+  return { ...idea, tags: tags ?? tagsOfBoard.filter(({ id }) => tag_ids?.includes(id)) };
 }
 
 async function readList(op: ReadOperation, form: Omit<ListForm, 'rowsOfStatus' | 'index'>, values: ListArguments) {

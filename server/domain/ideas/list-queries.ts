@@ -6,17 +6,25 @@ import {
   type RawBuilder,
   sql,
 } from 'kysely';
+import { jsonArrayFrom } from 'kysely/helpers/postgres';
 import { type IdeaSort, ideaSorts } from '../../../contract/idea.ts';
 import type { StatusCategory } from '../../../contract/status.ts';
 import { type Arguments, type Query, query } from '../../database/query.ts';
 import type { Tables } from '../../database/tables.ts';
-import { excerptOf, type IdeaView, ideaViews } from './read-idea.ts';
+import { excerptOf, type IdeaView, ideaViewsWithoutTags, tagIdsOf, tagsOf } from './read-idea.ts';
 
 /** An idea in a list. body_truncated is true if the list has only the beginning of the body. */
 export type ListedIdea = IdeaView & { body_truncated: boolean };
 
-/** An idea with the value that the list is sorted by. */
-export type RankedIdea = ListedIdea & { key: string | number };
+/**
+ * An idea with the value that the list is sorted by. If the caller of the list knows the tags of the board, `tags` is
+ * null. Otherwise `tag_ids` is null.
+ */
+export interface RankedIdea extends Omit<ListedIdea, 'tags'> {
+  tags: ListedIdea['tags'] | null;
+  tag_ids: number[] | null;
+  key: string | number;
+}
 
 export interface ListForm {
   sort: IdeaSort;
@@ -68,6 +76,8 @@ export interface ListArguments {
   createdBefore: Date | null;
   updatedSince: Date | null;
   maxBodyLength: number | null;
+  /** Whether the caller knows the tags of the board. */
+  hasTagsOfBoard: boolean;
   cursorKey: string | number;
   cursorId: number;
 }
@@ -143,15 +153,25 @@ function inOrder(db: Kysely<Tables>, listed: RankedRows<'listed'>) {
     .orderBy('listed.id', 'desc');
 }
 
-/** Reads the ideas of a page in the order of the list. */
+/**
+ * Reads the ideas of a page in the order of the list. With the tags of the board, reads only the ids of the ideas' tags,
+ * which takes a sixth less time.
+ */
 export function ideasOfPage(
   db: Kysely<Tables>,
   $: ListValues,
   page: RankedRows<'page'>,
   voterId: Expression<number | null> = $.voterId,
 ) {
-  return ideaViews(db, $.accountId, voterId)
+  const hasTagsOfBoard = sql<boolean>`${$.hasTagsOfBoard}::boolean`;
+  const tags = jsonArrayFrom(tagsOf(db, $.accountId));
+  const tagIds = sql<number[]>`(select coalesce(json_agg(tag_id), '[]') from ${tagIdsOf(db, $.accountId)} ids)`;
+  return ideaViewsWithoutTags(db, $.accountId, voterId)
     .select(excerptOf($.maxBodyLength))
+    .select(i => [
+      i.case().when(hasTagsOfBoard).then(null).else(tags).end().as('tags'),
+      i.case().when(hasTagsOfBoard).then(tagIds).else(null).end().as('tag_ids'),
+    ])
     .innerJoin(page, 'page.id', 'i.id')
     .select('page.key')
     .orderBy('page.key', 'desc')

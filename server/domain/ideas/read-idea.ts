@@ -8,10 +8,18 @@ import { isPublicReader, type ReadOperation, type WriteOperation } from '../oper
 type Visible = { moderation_state: Exclude<ModerationState, 'rejected' | 'deleted'> };
 
 /**
- * Selects ideas with their status, their author and the vote of one voter, but without the body. The SQL aliases are
- * `i`, `s`, `u` and `v`. The caller must exclude rejected and deleted ideas.
+ * Selects ideas with their status, their tags, their author and the vote of one voter, but without the body. The SQL
+ * aliases are `i`, `s`, `u` and `v`. The caller must exclude rejected and deleted ideas.
  */
 export function ideaViews(db: Kysely<Tables>, accountId: Expression<number>, voterId: Expression<number | null>) {
+  return ideaViewsWithoutTags(db, accountId, voterId).select(jsonArrayFrom(tagsOf(db, accountId)).as('tags'));
+}
+
+export function ideaViewsWithoutTags(
+  db: Kysely<Tables>,
+  accountId: Expression<number>,
+  voterId: Expression<number | null>,
+) {
   return db
     .selectFrom('ideas as i')
     .innerJoin('statuses as s', join => join.onRef('s.id', '=', 'i.status_id').on('s.account_id', '=', accountId))
@@ -28,19 +36,26 @@ export function ideaViews(db: Kysely<Tables>, accountId: Expression<number>, vot
     .select(['s.key as status_key', 's.category as status_category', 's.label as status_label'])
     .select(['i.score', 'i.up_count', 'i.down_count', 'i.comment_count', 'v.value as my_vote'])
     .select(['i.author_id', 'u.name as author_name'])
-    .select(eb =>
-      jsonArrayFrom(
-        eb
-          .selectFrom('idea_tags as it')
-          .innerJoin('tags as t', join => join.onRef('t.id', '=', 'it.tag_id').on('t.account_id', '=', accountId))
-          .whereRef('it.idea_id', '=', 'i.id')
-          .where('it.account_id', '=', accountId)
-          .select(['t.id', 't.name', 't.color'])
-          .orderBy(tag => tag.fn('lower', ['t.name']))
-          .orderBy('t.id'),
-      ).as('tags'),
-    )
     .$narrowType<Visible>();
+}
+
+/** Selects the tags of an idea, sorted by name. The idea has the SQL alias `i`. */
+export function tagsOf(db: Kysely<Tables>, accountId: Expression<number>) {
+  return tagIdsOf(db, accountId)
+    .innerJoin('tags as t', join => join.onRef('t.id', '=', 'it.tag_id').on('t.account_id', '=', accountId))
+    .clearSelect()
+    .select(['t.id', 't.name', 't.color'])
+    .orderBy(tag => tag.fn('lower', ['t.name']))
+    .orderBy('t.id');
+}
+
+/** Selects the ids of the tags of an idea. The idea has the SQL alias `i`. */
+export function tagIdsOf(db: Kysely<Tables>, accountId: Expression<number>) {
+  return db
+    .selectFrom('idea_tags as it')
+    .select('it.tag_id')
+    .where('it.idea_id', '=', sql.ref<number>('i.id'))
+    .where('it.account_id', '=', accountId);
 }
 
 /**

@@ -63,6 +63,7 @@ export async function showBoard(visit: BoardVisit, problem?: Problem) {
     sort: query.sort,
     isPending: false,
     maxBodyLength: maxBodyLengthInList,
+    tagsOfBoard: board.tags,
   };
   const place = placeOf(query, query.sort, defaultPerPage);
   const visible = board.statuses.filter(status => !status.is_hidden);
