@@ -91,6 +91,13 @@ test('the file has every idea of the list once, the newest first, and only ideas
   expect(all).toEqual(stored.map(({ title }) => title));
   expect(await titlesOf('&status_key=done')).toHaveLength(50);
   expect(await titlesOf('&status_key=done&q=even')).toHaveLength(25);
+  const tagId = await createTag(server, world.accountId, world.boardId, 'Design');
+  await server.sql(
+    `insert into idea_tags (account_id, idea_id, tag_id) select account_id, id, $2 from ideas where board_id = $1 and title like 'Idea 1%'`,
+    [world.boardId, tagId],
+  );
+  // 10, 15, and every fifth number from 100 to 195.
+  expect(await titlesOf('&status_key=done&tag=Design')).toHaveLength(22);
 });
 
 test('a spreadsheet does not run a text of the file as a formula, and still reads negative numbers', async () => {

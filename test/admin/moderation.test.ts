@@ -226,8 +226,20 @@ describe('the ideas of a board', () => {
     expect(await found('status_key=spam')).toEqual(['Buy watches']);
     expect((await found('status_key=gone')).slice(0, 1)).toEqual(['Dark mode for all']);
     expect((await visitor.get(`/admin/ideas?q=%23${dark}`)).location).toBe(pathOf(dark));
+    const tagId = await createTag(server, own.accountId, own.boardId, 'Colors');
+    await server.sql('insert into idea_tags (account_id, idea_id, tag_id) values ($1, $2, $3)', [
+      own.accountId,
+      dark,
+      tagId,
+    ]);
+    const tagged = await visitor.get('/admin/ideas?q=dark');
+    const tagPath = /href="([^"]*tag=Colors[^"]*)"/.exec(tagged.html)?.[1]?.replaceAll('&amp;', '&') ?? '';
+    const ofTag = await visitor.get(tagPath);
+    expect(titlesIn(ofTag)).toEqual(['Dark mode for all']);
+    expect(ofTag.html).toContain('Only ideas with the tag');
+    expect(await found('q=dark&tag=gone')).toEqual(['Dark mode for all', 'The dark side']);
     const other = await createBoard(server, own.accountId, { name: 'Other' });
-    const there = await visitor.get(`/admin/ideas?board=${other.slug}&status_key=spam`);
+    const there = await visitor.get(`/admin/ideas?board=${other.slug}&status_key=spam&tag=Colors`);
     expect([there.status, there.html.includes('There are no ideas here yet.')]).toEqual([200, true]);
     expect((await visitor.get(`/admin/ideas?board=${world.boardSlug}`)).status).toBe(404);
     expect((await visitor.get('/admin/ideas?q=a%00')).status).toBe(400);

@@ -7,6 +7,7 @@ import { type BoardView, readBoard } from '../../domain/boards/read-board.ts';
 import { listIdeas } from '../../domain/ideas/list-ideas.ts';
 import type { IdeaView } from '../../domain/ideas/read-idea.ts';
 import { maxBodyLengthInList, presentExcerpt, presentIdea, presentOrders } from '../../pages/boards/present-idea.ts';
+import { findTag, presentTagFilter } from '../../pages/boards/tag-filter.ts';
 import type { Problem } from '../../pages/shell/form.ts';
 import { readQuery } from '../../pages/shell/query.ts';
 import { shownName } from '../../pages/shell/show.ts';
@@ -20,6 +21,7 @@ import { ideaPath } from './way-back.ts';
 export const IdeasQuery = z.object({
   board: word(100).optional(),
   status_key: StatusKey.optional(),
+  tag: text(1, 40).optional(),
   q: text(0, 100).optional(),
   sort: z.enum(ideaSorts).default('newest'),
   cursor: word(500).optional(),
@@ -54,7 +56,8 @@ function showBoard(visit: Visit, boards: ModeratedBoard[], given: IdeasQuery & {
     const { sort } = given;
     const filter = { ...filterOf(board, given), sort, isPending: false, maxBodyLength: maxBodyLengthInList };
     const { q, statusKey } = filter;
-    const query = { ...given, status_key: statusKey };
+    const tag = findTag(board, given.tag);
+    const query = { ...given, status_key: statusKey, tag: tag?.name };
     const page = await listIdeas(op, filter, visit.place(sort, ideasPerPage));
     const kept = (changes: Partial<IdeasQuery> = {}) => parametersOf({ ...query, cursor: undefined, ...changes });
     const path = (changes: Partial<IdeasQuery>) => visit.path('/admin/ideas', kept(changes));
@@ -80,27 +83,32 @@ function showBoard(visit: Visit, boards: ModeratedBoard[], given: IdeasQuery & {
           isCurrent: statusKey === key,
         })),
       ],
+      tag: tag && presentTagFilter(tag, path({ tag: undefined })),
       orders: presentOrders(sort, one => path({ sort: one })),
       heading: q === undefined ? t('shell.labels.ideas') : headingOfSearch(q),
-      isFiltered: q !== undefined || statusKey !== undefined,
-      everything: { label: t('moderation.ideas.show_all'), href: path({ q: undefined, status_key: undefined }) },
+      isFiltered: [q, statusKey, tag].some(one => one !== undefined),
+      everything: {
+        label: t('moderation.ideas.show_all'),
+        href: path({ q: undefined, status_key: undefined, tag: undefined }),
+      },
       exportPath: visit.path('/admin/ideas/export', kept()),
-      ideas: page.rows.map(idea => listedIdea(idea, visit.path(ideaPath(idea.id)))),
+      ideas: page.rows.map(idea => listedIdea(idea, visit.path(ideaPath(idea.id)), name => path({ tag: name }))),
       ...visit.pageLinks('/admin/ideas', 'cursor', page.nextCursor, { kept: kept() }),
     };
   });
 }
 
 /**
- * Returns the filter of a list. Ignores a status that the board does not have, because the moderator may have just
- * switched to another board.
+ * Returns the filter of a list. Ignores a status or a tag that the board does not have, because the moderator may have
+ * just switched to another board.
  */
-export function filterOf({ statuses, tags }: BoardView, { q, status_key }: IdeasQuery) {
-  return { q, statusKey: statuses.find(({ key }) => key === status_key)?.key, tagsOfBoard: tags };
+export function filterOf(board: BoardView, { q, status_key, tag }: IdeasQuery) {
+  const statusKey = board.statuses.find(({ key }) => key === status_key)?.key;
+  return { q, statusKey, tagId: findTag(board, tag)?.id, tagsOfBoard: board.tags };
 }
 
-function parametersOf({ board, status_key, q, sort, cursor }: Partial<IdeasQuery>): Record<string, string> {
-  const values = { board, status_key, q, sort: sort === 'newest' ? undefined : sort, cursor };
+function parametersOf({ board, status_key, tag, q, sort, cursor }: Partial<IdeasQuery>): Record<string, string> {
+  const values = { board, status_key, tag, q, sort: sort === 'newest' ? undefined : sort, cursor };
   return Object.fromEntries(
     Object.entries(values).filter((entry): entry is [string, string] => entry[1] !== undefined),
   );
@@ -114,8 +122,8 @@ export function headingOfSearch(q: string): string {
   return t('moderation.ideas.found', { q: shortLine(q, 100, '…') });
 }
 
-export function listedIdea(idea: IdeaView, href: string) {
-  return { ...presentIdea(idea), excerpt: presentExcerpt(idea.body), href };
+export function listedIdea(idea: IdeaView, href: string, tagPathOf?: (name: string) => string) {
+  return { ...presentIdea(idea, tagPathOf), excerpt: presentExcerpt(idea.body), href };
 }
 
 /**

@@ -16,7 +16,6 @@ import { shortLine } from '../../text/plain-text.ts';
 import { fieldOf, type Problem } from '../shell/form.ts';
 import { readQuery } from '../shell/query.ts';
 import { ordinaryUserOf } from '../shell/session.ts';
-import { loadTemplate } from '../shell/template.ts';
 import type { Notices } from '../shell/visit.ts';
 import { connectPath, readProviderButtons } from '../sign-in/provider-paths.ts';
 import { type BoardVisit, boardOf, boardPath, pathOn } from './opened-board.ts';
@@ -29,7 +28,7 @@ import {
   presentOrders,
   presentVote,
 } from './present-idea.ts';
-import { findTag, tagPathsOf } from './tag-filter.ts';
+import { findTag, presentTagFilter, tagPathsOf } from './tag-filter.ts';
 
 const BoardQuery = z.object({
   status: IdeaStatus.optional(),
@@ -40,8 +39,6 @@ const BoardQuery = z.object({
   cursor: word(500).optional(),
 });
 type BoardQuery = z.output<typeof BoardQuery>;
-
-const renderTag = loadTemplate<{ tag: { name: string; color: string } }>('pages/shell/parts/tag');
 
 const notices = {
   confirm: 'boards.notices.confirm',
@@ -54,7 +51,8 @@ const notices = {
 export async function showBoard(visit: BoardVisit, problem?: Problem) {
   const query = readQuery(BoardQuery, visit.request.query);
   const { board, read, slug } = boardOf(visit.request);
-  const tag = query.tag === undefined ? undefined : findTag(board, query.tag);
+  const tag = findTag(board, query.tag);
+  if (query.tag !== undefined && !tag) throw new DomainError('not_found');
   const filter: IdeaFilter = {
     status: query.status,
     statusKey: query.status_key,
@@ -129,6 +127,7 @@ function presentBoard(visit: BoardVisit, board: BoardView, query: BoardQuery, pa
   const { request } = visit;
   const link = (changes: Partial<BoardQuery>) =>
     pathOn(request, '', changesOf({ ...query, cursor: undefined, ...changes }));
+  const named = findTag(board, tag);
   const isFiltered = [q, status, status_key, tag].some(filter => filter !== undefined);
   const list = `?${new URLSearchParams(changesOf(query))}`;
   return {
@@ -156,13 +155,7 @@ function presentBoard(visit: BoardVisit, board: BoardView, query: BoardQuery, pa
       })),
     ],
     orders: presentOrders(sort, one => link({ sort: one })),
-    tag:
-      tag === undefined
-        ? undefined
-        : {
-            chip: renderTag({ tag: { name: shortLine(tag, 40), color: findTag(board, tag).color } }),
-            removal: link({ tag: undefined }),
-          },
+    tag: named && presentTagFilter(named, link({ tag: undefined })),
     heading: q === undefined ? t('shell.labels.ideas') : t('boards.board.found', { q: shortLine(q, 100, '…') }),
     isFiltered,
     everything: { label: t('boards.board.all_ideas'), href: pathOn(request) },
