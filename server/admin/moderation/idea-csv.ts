@@ -1,7 +1,7 @@
 import { stringify } from 'csv-stringify/sync';
 import type { Idea } from '../../../contract/idea.ts';
 
-/** The columns of the file. The import of CSV files recognizes these names. */
+/** The columns of the file. The import of CSV files recognizes the names of most columns, and ignores the others. */
 const columns = [
   ...(['id', 'title', 'body', 'status', 'status_label', 'tags', 'score', 'up_count', 'down_count'] as const),
   ...(['comment_count', 'author_name', 'created_at', 'updated_at', 'url'] as const),

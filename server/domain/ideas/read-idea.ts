@@ -15,6 +15,7 @@ export function ideaViews(db: Kysely<Tables>, accountId: Expression<number>, vot
   return ideaViewsWithoutTags(db, accountId, voterId).select(jsonArrayFrom(tagsOf(db, accountId)).as('tags'));
 }
 
+/** Selects the same as ideaViews, but without the tags. */
 export function ideaViewsWithoutTags(
   db: Kysely<Tables>,
   accountId: Expression<number>,

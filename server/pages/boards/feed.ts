@@ -23,7 +23,7 @@ export async function showFeed(
   { BASE_URL }: Pick<Config, 'BASE_URL'>,
 ): Promise<Html> {
   const place = placeOf({}, 'newest', newestIdeas);
-  const { rows: ideas } = await listIdeas(op, { sort: 'newest', isPending: false }, place);
+  const { rows: ideas } = await listIdeas(op, { sort: 'newest', isPending: false, tagsOfBoard: board.tags }, place);
   const replies = await readReplies(
     op,
     ideas.map(({ id }) => id),
