@@ -221,6 +221,8 @@ describe.runIf(findChromium())('the admin area in a browser', () => {
       `/admin/ideas/${mergedId}?${account}`,
       `/admin/ideas/${mergedId}/unmerge?${account}`,
       `/admin/ideas/${ideaId}/merge?${account}&q=export`,
+      // The page of a refused download.
+      `/admin/ideas/export?${account}`,
       `/admin/ideas/${ideaId}/merge?${account}&target=${otherId}`,
       `/admin/boards/frozen?${account}`,
       `/admin/boards/frozen/unfreeze?${account}`,
