@@ -57,7 +57,7 @@ const rows = {
     fastify graphile-worker kysely node pino zod`,
   'server/demo/': 'database/ dependencies.ts domain/ entities/ node zod',
   'server/transfer/': `database/ domain/ entities/ contract/comments.ts contract/idea.ts contract/ideas.ts
-    contract/limits.ts contract/status.ts contract/text.ts csv-parse kysely node zod`,
+    contract/limits.ts contract/notes.ts contract/status.ts contract/text.ts csv-parse kysely node zod`,
   'server/backup/': 'database/ domain/ kysely node pg zod',
   'server/cli/': `app-key.ts backup/ config.ts database/ delivery/chat/post-message.ts delivery/mail/mailer.ts domain/ entities/ extensions/ jobs/ observability/ outgoing/
     production-secrets.ts transfer/ contract/events.ts contract/grants.ts contract/limits.ts contract/status.ts commander kysely node zod`,

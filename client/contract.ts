@@ -34,6 +34,10 @@ export const routes: Readonly<Record<OperationId, Route>> = {
   removeIdeaTag: { method: 'DELETE', path: '/api/v1/ideas/:id/tags/:tagId', isOnBoard: true, takesKey: false },
   mergeIdea: { method: 'POST', path: '/api/v1/ideas/:id/merge', isOnBoard: true, takesKey: true },
   unmergeIdea: { method: 'POST', path: '/api/v1/ideas/:id/unmerge', isOnBoard: true, takesKey: true },
+  listNotes: { method: 'GET', path: '/api/v1/ideas/:id/notes', isOnBoard: true, takesKey: false },
+  addNote: { method: 'POST', path: '/api/v1/ideas/:id/notes', isOnBoard: true, takesKey: true },
+  editNote: { method: 'PATCH', path: '/api/v1/ideas/:id/notes/:noteId', isOnBoard: true, takesKey: false },
+  deleteNote: { method: 'DELETE', path: '/api/v1/ideas/:id/notes/:noteId', isOnBoard: true, takesKey: false },
   listWebhooks: { method: 'GET', path: '/api/v1/webhooks', isOnBoard: true, takesKey: false },
   getWebhook: { method: 'GET', path: '/api/v1/webhooks/:webhookId', isOnBoard: true, takesKey: false },
   createWebhook: { method: 'POST', path: '/api/v1/webhooks', isOnBoard: true, takesKey: true },
@@ -80,7 +84,7 @@ export const eventTypes: readonly EventBody['type'][] = [
 ];
 
 /**
- * `read`: read the board and its published ideas. `write`: also create ideas, vote and comment. `moderate`: also change statuses and tags, merge, and read pending ideas.
+ * `read`: read the board and its published ideas. `write`: also create ideas, vote and comment. `moderate`: also change statuses and tags, merge, write notes, and read pending ideas.
  */
 export type Grant = 'read' | 'write' | 'moderate';
 /** `manage_webhooks`: manage the webhooks of the boards of the token. */
@@ -109,6 +113,7 @@ export type ErrorKey =
   | 'idempotency_key_in_use'
   | 'idea_changed'
   | 'comment_changed'
+  | 'note_changed'
   | 'similar_ideas'
   | 'cursor_expired'
   | 'payload_too_large'
@@ -640,6 +645,100 @@ export interface Operations {
       | 'internal_error'
       | 'service_unavailable';
   };
+  /** List the notes about an idea */
+  listNotes: {
+    query: ListNotesQuery;
+    body: undefined;
+    result: NoteList;
+    errorKey:
+      | 'board_required'
+      | 'unauthorized'
+      | 'network_not_allowed'
+      | 'agent_api_unavailable'
+      | 'board_not_granted'
+      | 'insufficient_scope'
+      | 'token_issuer_not_moderator'
+      | 'not_found'
+      | 'validation_failed'
+      | 'rate_limited'
+      | 'internal_error'
+      | 'service_unavailable';
+  };
+  /** Add a note about an idea */
+  addNote: {
+    query: undefined;
+    body: NoteInput;
+    result: Note;
+    errorKey:
+      | 'malformed_json'
+      | 'board_required'
+      | 'unauthorized'
+      | 'network_not_allowed'
+      | 'agent_api_unavailable'
+      | 'board_not_granted'
+      | 'insufficient_scope'
+      | 'token_issuer_not_moderator'
+      | 'user_blocked'
+      | 'not_found'
+      | 'idempotency_key_in_use'
+      | 'payload_too_large'
+      | 'unsupported_media_type'
+      | 'validation_failed'
+      | 'idempotency_key_reused'
+      | 'board_frozen'
+      | 'rate_limited'
+      | 'internal_error'
+      | 'service_unavailable';
+  };
+  /** Edit a note */
+  editNote: {
+    query: undefined;
+    body: NoteEdit;
+    result: Note;
+    errorKey:
+      | 'malformed_json'
+      | 'board_required'
+      | 'unauthorized'
+      | 'network_not_allowed'
+      | 'agent_api_unavailable'
+      | 'board_not_granted'
+      | 'insufficient_scope'
+      | 'token_issuer_not_moderator'
+      | 'user_blocked'
+      | 'not_found'
+      | 'note_changed'
+      | 'payload_too_large'
+      | 'unsupported_media_type'
+      | 'validation_failed'
+      | 'board_frozen'
+      | 'rate_limited'
+      | 'internal_error'
+      | 'service_unavailable';
+  };
+  /** Delete a note */
+  deleteNote: {
+    query: undefined;
+    body: undefined;
+    result: Deletion;
+    errorKey:
+      | 'malformed_json'
+      | 'board_required'
+      | 'unauthorized'
+      | 'network_not_allowed'
+      | 'agent_api_unavailable'
+      | 'board_not_granted'
+      | 'insufficient_scope'
+      | 'token_issuer_not_moderator'
+      | 'user_blocked'
+      | 'not_found'
+      | 'payload_too_large'
+      | 'unsupported_media_type'
+      | 'validation_failed'
+      | 'board_frozen'
+      | 'rate_limited'
+      | 'internal_error'
+      | 'service_unavailable';
+  };
   /** List webhooks */
   listWebhooks: {
     query: ListWebhooksQuery;
@@ -1076,9 +1175,9 @@ export interface DeleteIdeaQuery {
   /** The reason, 1 to 500 characters. Webhooks and the author of a deleted idea receive it. */
   reason?: string | undefined;
 }
-/** The idea, comment or webhook was deleted. */
+/** The idea, comment, note or webhook was deleted. */
 export interface Deletion {
-  /** The id of the deleted idea, comment or webhook. */
+  /** The id of the deleted idea, comment, note or webhook. */
   id: number;
   /** Always `true`. */
   deleted: true;
@@ -1654,6 +1753,52 @@ export interface Merge {
   idea: Idea;
   /** The target of the merge. */
   target: Idea | null;
+}
+export interface ListNotesQuery {
+  /** The page number, from 1. `cursor` is faster and cannot be combined with it. */
+  page?: number | undefined;
+  /** The number of entries per page; 20 by default. */
+  per_page?: number | undefined;
+  /** The `next_cursor` of the previous page. Repeat the other parameters. */
+  cursor?: string | undefined;
+}
+/** A page of notes, oldest first. */
+export interface NoteList {
+  /** The entries of this page. */
+  data: Note[];
+  /** The number of this page; null if the request used a cursor. */
+  page: number | null;
+  /** The number of entries per page. The last page can have fewer. */
+  per_page: number;
+  /** Whether there is a next page. */
+  has_more: boolean;
+  /** The cursor of the next page; null on the last page. */
+  next_cursor: string | null;
+}
+/** A note about an idea, in plain text. Only moderators can read notes. */
+export interface Note {
+  id: number;
+  /** The idea that the note belongs to. */
+  idea_id: number;
+  /** The note, in plain text. */
+  body: string;
+  author: Author;
+  /** When the note was written. */
+  created_at: string;
+  /** When the note was written or last edited. Each edit increases this time. */
+  updated_at: string;
+}
+/** The note to add. */
+export interface NoteInput {
+  /** Plain text, 1 to 2,000 characters after trimming. */
+  body: string;
+}
+/** The new text of a note. */
+export interface NoteEdit {
+  /** The new text. 1 to 2,000 characters after trimming. */
+  body: string;
+  /** The `updated_at` that you have read. If it has changed since then, the edit is refused. */
+  if_updated_at?: string | undefined;
 }
 export interface ListWebhooksQuery {
   /** The page number, from 1. `cursor` is faster and cannot be combined with it. */

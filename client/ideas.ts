@@ -20,9 +20,14 @@ import type {
   IdeaTagInput,
   ListCommentsQuery,
   ListIdeasQuery,
+  ListNotesQuery,
   ListVotesQuery,
   Merge,
   MergeInput,
+  Note,
+  NoteEdit,
+  NoteInput,
+  NoteList,
   SimilarIdeaList,
   Vote,
   VoteInput,
@@ -179,5 +184,40 @@ export class Ideas {
   /** Undoes the merge of the idea. The token needs the `moderate` grant. */
   unmerge(id: number, options?: WriteOptions): Call<Merge> {
     return this.#caller.call('unmergeIdea', { params: { id } }, options);
+  }
+
+  /**
+   * Lists the notes about an idea, oldest first. The token needs the `moderate` grant. A call with the option `etag` gets
+   * only one page.
+   */
+  notes(id: number, query: ListNotesQuery | undefined, options: ConditionalOptions): Call<NoteList | NotModified>;
+  notes(id: number, query?: ListNotesQuery, options?: CallOptions): List<Note, NoteList>;
+  notes(
+    id: number,
+    query: ListNotesQuery = {},
+    options: CallOptions = {},
+  ): List<Note, NoteList> | Call<NoteList | NotModified> {
+    const read = (page: ListNotesQuery) => this.#caller.call('listNotes', { params: { id }, query: page }, options);
+    return 'etag' in options ? read(query) : new List(read, query);
+  }
+
+  /**
+   * Adds a note about an idea. Only moderators can read it, and nobody is notified. The token needs the `moderate` grant.
+   */
+  addNote(id: number, note: NoteInput, options?: WriteOptions): Call<Note> {
+    return this.#caller.call('addNote', { params: { id }, body: note }, options);
+  }
+
+  /**
+   * Edits the text of a note. The token needs the `moderate` grant. With `if_updated_at`, the edit fails with
+   * `note_changed` if the note has changed since that time.
+   */
+  editNote(id: number, noteId: number, edit: NoteEdit, options?: CallOptions): Call<Note> {
+    return this.#caller.call('editNote', { params: { id, noteId }, body: edit }, options);
+  }
+
+  /** Deletes a note. The token needs the `moderate` grant. A repeated deletion fails with `not_found`. */
+  deleteNote(id: number, noteId: number, options?: CallOptions): Call<Deletion> {
+    return this.#caller.call('deleteNote', { params: { id, noteId } }, options);
   }
 }

@@ -40,10 +40,12 @@ const advice: Record<ErrorKey, string> = {
     'Read the idea again with get_idea. If the edit still makes sense, call again with its updated_at as if_updated_at.',
   comment_changed:
     'Read the comments again with list_comments. If the edit still makes sense, call again with the new updated_at.',
+  note_changed:
+    'Read the notes again with list_notes. If the edit still makes sense, call again with the new updated_at.',
   similar_ideas:
     'Read the listed ideas with get_idea. If one has the same request, vote or comment on it. Otherwise ask the user, and call create_idea again without on_similar.',
   cursor_expired: 'Call again without after to read the oldest events, or with after=now to skip them.',
-  payload_too_large: 'Send less: titles have at most 200 characters, bodies 10,000 and comments 500.',
+  payload_too_large: 'Send less: titles have at most 200 characters, bodies 10,000, notes 2,000 and comments 500.',
   unsupported_media_type: 'Send application/json without a Content-Encoding.',
   expectation_failed: 'Send no Expect header.',
   validation_failed: 'Correct the arguments named in issues to match the input schema of the tool, and call again.',

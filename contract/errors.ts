@@ -45,6 +45,7 @@ export const errors = {
   idempotency_key_in_use: { status: 409, meaning: 'The first request with this Idempotency-Key is still running.' },
   idea_changed: { status: 409, meaning: 'The idea has changed since if_updated_at. Nothing was written.' },
   comment_changed: { status: 409, meaning: 'The comment has changed since if_updated_at. Nothing was written.' },
+  note_changed: { status: 409, meaning: 'The note has changed since if_updated_at. Nothing was written.' },
   similar_ideas: {
     status: 409,
     meaning: 'The board already has a near-duplicate of the new idea. The server created no idea.',

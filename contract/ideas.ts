@@ -218,12 +218,12 @@ export const DeletionQuery = z.strictObject({
 
 export const Deletion = z
   .object({
-    id: Id.describe('The id of the deleted idea, comment or webhook.'),
+    id: Id.describe('The id of the deleted idea, comment, note or webhook.'),
     deleted: z.literal(true).describe('Always `true`.'),
   })
   .meta({
     title: 'Deletion',
-    description: 'The idea, comment or webhook was deleted.',
+    description: 'The idea, comment, note or webhook was deleted.',
     examples: [{ id: ideaExamples.created.id, deleted: true }],
   });
 

@@ -37,3 +37,9 @@ export const CommentPath = {
   ...IdeaPath,
   commentId: PathId.meta({ description: 'The id of a comment on the idea.', examples: [1001] }),
 };
+
+/** The path parameters of a note. */
+export const NotePath = {
+  ...IdeaPath,
+  noteId: PathId.meta({ description: 'The id of a note about the idea.', examples: [700] }),
+};

@@ -3,6 +3,7 @@ import { commentRoutes } from './comments.ts';
 import { eventRoutes } from './event-list.ts';
 import { ideaRoutes } from './ideas.ts';
 import { mergeRoutes } from './merging.ts';
+import { noteRoutes } from './notes.ts';
 import { oneIdeaRoutes } from './one-idea.ts';
 import { probeRoutes } from './probes.ts';
 import { c } from './routes.ts';
@@ -28,6 +29,7 @@ export const operations = c.router(
     ...statusRoutes,
     ...tagRoutes,
     ...mergeRoutes,
+    ...noteRoutes,
     ...webhookRoutes,
     ...probeRoutes,
   },

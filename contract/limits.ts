@@ -50,6 +50,9 @@ export const maxOverlapHours = 24 * 30;
 /** An author may edit or delete their idea or comment for this number of minutes after its creation. */
 export const changeMinutes = 15;
 
+/** The maximum length of a note, in code points. */
+export const maxNoteLength = 2_000;
+
 /** The length of the excerpt of an idea's body, in code points. */
 export const excerptLength = 300;
 

@@ -41,6 +41,7 @@ export {
   nearDuplicateSimilarity,
 } from './limits.ts';
 export { Merge } from './merging.ts';
+export { Note, NoteEdit, NoteList } from './notes.ts';
 export { ExpandedIdea } from './one-idea.ts';
 export { defaultPerPage } from './pagination.ts';
 export type { Route, RouteMetadata, ToolMetadata } from './routes.ts';

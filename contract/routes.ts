@@ -48,7 +48,18 @@ interface Uses {
 /** The metadata of a route in ts-rest. The server uses the metadata before it reads the body of a request. */
 export type RouteMetadata = {
   /** The tag of the operation in the OpenAPI document. */
-  tag: 'Board' | 'Ideas' | 'Comments' | 'Votes' | 'Events' | 'Moderation' | 'Webhooks' | 'Token' | 'Tools' | 'Probes';
+  tag:
+    | 'Board'
+    | 'Ideas'
+    | 'Comments'
+    | 'Votes'
+    | 'Events'
+    | 'Moderation'
+    | 'Notes'
+    | 'Webhooks'
+    | 'Token'
+    | 'Tools'
+    | 'Probes';
   /** The announcement that the operation will be removed. The operation must work until its removal. */
   deprecated?: Deprecation;
 } & (

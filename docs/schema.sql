@@ -452,7 +452,7 @@ CREATE TABLE external_ids (
   user_id bigint,
   CONSTRAINT external_ids_pkey PRIMARY KEY (account_id, kind, external_id),
   CONSTRAINT external_ids_external_id_check CHECK (char_length(external_id) >= 1 AND char_length(external_id) <= 200),
-  CONSTRAINT external_ids_kind_check CHECK (kind = ANY (ARRAY['person'::text, 'board'::text, 'status'::text, 'tag'::text, 'idea'::text, 'comment'::text, 'voter'::text, 'merge'::text])),
+  CONSTRAINT external_ids_kind_check CHECK (kind = ANY (ARRAY['person'::text, 'board'::text, 'status'::text, 'tag'::text, 'idea'::text, 'comment'::text, 'note'::text, 'voter'::text, 'merge'::text])),
   CONSTRAINT external_ids_row_check CHECK ((kind = 'person'::text) = (user_id IS NOT NULL) AND (kind = 'person'::text) = (row_id IS NULL)),
   CONSTRAINT external_ids_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE,
   CONSTRAINT external_ids_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE
@@ -482,6 +482,25 @@ CREATE TABLE heartbeats (
   address text,
   CONSTRAINT heartbeats_pkey PRIMARY KEY (name)
 );
+
+-- table idea_notes (tenant)
+
+CREATE TABLE idea_notes (
+  account_id bigint NOT NULL,
+  id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
+  idea_id bigint NOT NULL,
+  author_id bigint NOT NULL,
+  body text NOT NULL,
+  created_at timestamp(3) with time zone DEFAULT now() NOT NULL,
+  edited_at timestamp(3) with time zone,
+  CONSTRAINT idea_notes_pkey PRIMARY KEY (account_id, id),
+  CONSTRAINT idea_notes_body_check CHECK (char_length(body) >= 1 AND char_length(body) <= 2000),
+  CONSTRAINT idea_notes_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE,
+  CONSTRAINT idea_notes_author_id_fkey FOREIGN KEY (author_id) REFERENCES users(id),
+  CONSTRAINT idea_notes_idea_id_fkey FOREIGN KEY (account_id, idea_id) REFERENCES ideas(account_id, id) ON DELETE CASCADE
+);
+CREATE INDEX idea_notes_author_id_id_idx ON idea_notes USING btree (author_id, id);
+CREATE INDEX idea_notes_idea_id_id_idx ON idea_notes USING btree (account_id, idea_id, id);
 
 -- table tags (tenant)
 

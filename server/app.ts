@@ -18,6 +18,7 @@ import { commentEndpoints } from './endpoints/comments.ts';
 import { eventEndpoints } from './endpoints/events.ts';
 import { ideaEndpoints } from './endpoints/ideas.ts';
 import { moderationEndpoints } from './endpoints/moderation.ts';
+import { noteEndpoints } from './endpoints/notes.ts';
 import { probeEndpoints } from './endpoints/probes.ts';
 import { tokenEndpoints } from './endpoints/token.ts';
 import { voteEndpoints } from './endpoints/votes.ts';
@@ -138,6 +139,7 @@ export async function buildApp(server: ServerDependencies): Promise<FastifyInsta
     ...ideaEndpoints(runner, server),
     ...voteEndpoints(runner),
     ...commentEndpoints(runner),
+    ...noteEndpoints(runner),
     ...eventEndpoints(server, runner, waits),
     ...moderationEndpoints(runner),
     ...webhookEndpoints(runner, server),

@@ -11,6 +11,8 @@ import type {
   Idea,
   IdeaEdit,
   IdeaStatusInput,
+  Note,
+  NoteEdit,
   Status,
   Tag,
 } from '@idea-board/client';
@@ -126,6 +128,7 @@ export class BoardState {
       sources: [],
       votes: new Map(),
       comments: [],
+      notes: [],
       createdAt,
       updatedAt: createdAt,
     };
@@ -222,7 +225,7 @@ export class BoardState {
 
   editComment(id: number, commentId: number, edit: CommentEdit, token: TestToken): Comment {
     const idea = this.findToChange(id, token);
-    const comment = findComment(idea, commentId);
+    const comment = findIn(idea.comments, commentId);
     checkAuthor(comment, token);
     this.#refuseIf(!idea.status.allow_comments && !comment.official, 'status_comments_closed');
     checkWindow({ createdAt: comment.created_at }, token);
@@ -238,7 +241,7 @@ export class BoardState {
 
   deleteComment(id: number, commentId: number, reason: string | undefined, token: TestToken): Deletion {
     const idea = this.find(id, token);
-    const comment = findComment(idea, commentId);
+    const comment = findIn(idea.comments, commentId);
     checkAuthor(comment, token);
     checkWindow({ createdAt: comment.created_at }, token);
     idea.comments = idea.comments.filter(one => one !== comment);
@@ -315,6 +318,29 @@ export class BoardState {
     return { idea, target };
   }
 
+  addNote(id: number, body: string, token: TestToken): Note {
+    const idea = this.findToChange(id, token);
+    const created_at = new Date().toISOString();
+    const written = { author: token.user, created_at, updated_at: created_at };
+    const note = { id: this.#nextId(), idea_id: idea.id, body, ...written };
+    idea.notes.push(note);
+    return note;
+  }
+
+  editNote(id: number, noteId: number, { body, if_updated_at }: NoteEdit, token: TestToken): Note {
+    const note = findIn(this.findToChange(id, token).notes, noteId);
+    if (body === note.body) return note;
+    this.#refuseIf(isOther(if_updated_at, note.updated_at), 'note_changed');
+    return Object.assign(note, { body, updated_at: timeAfter(note.updated_at) });
+  }
+
+  deleteNote(id: number, noteId: number, token: TestToken): Deletion {
+    const idea = this.findToChange(id, token);
+    const note = findIn(idea.notes, noteId);
+    idea.notes = idea.notes.filter(one => one !== note);
+    return { id: noteId, deleted: true };
+  }
+
   /** Returns an idea in the format of the API. The field `my_vote` is the vote of the given voter. */
   present(idea: StoredIdea, voterId: number): Idea {
     const { id, title, body, status, isPending, tags, author, mergedInto, comments, createdAt, updatedAt } = idea;
@@ -369,8 +395,8 @@ export class BoardState {
   }
 
   /**
-   * Ideas and comments never have the same id. So a test that confuses the id of an idea with the id of a comment
-   * fails.
+   * An idea, a comment and a note never have the same id. So a test that confuses the id of an idea with the id of a
+   * comment fails.
    */
   #nextId(): number {
     this.#lastId += 1;
@@ -383,10 +409,11 @@ function checkPublished(idea: StoredIdea, meanings?: Parameters<typeof contract.
   if (key) throw new Refusal(key, { message: contract.meaningOf(key, meanings) });
 }
 
-function findComment(idea: StoredIdea, commentId: number): Comment {
-  const comment = idea.comments.find(one => one.id === commentId);
-  if (!comment) throw new Refusal('not_found');
-  return comment;
+/** Returns the comment or note with this id. Throws a Refusal if there is none. */
+function findIn<One extends { id: number }>(texts: readonly One[], id: number): One {
+  const text = texts.find(one => one.id === id);
+  if (!text) throw new Refusal('not_found');
+  return text;
 }
 
 function checkAuthor({ author }: { author: Author }, { grant, user }: TestToken) {

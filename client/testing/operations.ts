@@ -1,4 +1,11 @@
-import type { Idea, ListCommentsQuery, ListVotesQuery, OperationId, Operations } from '@idea-board/client';
+import type {
+  Idea,
+  ListCommentsQuery,
+  ListNotesQuery,
+  ListVotesQuery,
+  OperationId,
+  Operations,
+} from '@idea-board/client';
 import { excerptLength, maxIdsOfRequest } from '@idea-board/contract';
 import type { BoardState } from './board-state.ts';
 import { type EventLog, newEventId } from './event-log.ts';
@@ -12,6 +19,7 @@ export interface ValidRequest<O extends OperationId = OperationId> {
   id: number;
   tagId: number;
   commentId: number;
+  noteId: number;
   webhookId: number;
   deliveryId: number;
   query: NonNullable<Operations[O]['query']>;
@@ -88,6 +96,10 @@ export function handlersOf(state: BoardState, events: EventLog, webhooks: Webhoo
       const { idea, target } = state.unmerge(id, token);
       return { idea: state.present(idea, token.id), target: target && state.present(target, token.id) };
     },
+    listNotes: ({ id, query, token }) => listNotes(state.find(id, token), query),
+    addNote: ({ id, body, token }) => state.addNote(id, body.body, token),
+    editNote: ({ id, noteId, body, token }) => state.editNote(id, noteId, body, token),
+    deleteNote: ({ id, noteId, token }) => state.deleteNote(id, noteId, token),
     listWebhooks: ({ query }) =>
       pageOf(webhooks.list(), query, { sort: 'webhooks', isDescending: true, placeOf: ({ id }) => [0, id] }),
     getWebhook: ({ webhookId }) => webhooks.get(webhookId),
@@ -102,12 +114,14 @@ export function handlersOf(state: BoardState, events: EventLog, webhooks: Webhoo
 }
 
 function listComments(idea: StoredIdea, query: ListCommentsQuery) {
-  return pageOf(idea.comments, query, {
-    sort: 'oldest',
-    isDescending: false,
-    placeOf: comment => [0, comment.id],
-  });
+  return pageOf(idea.comments, query, { ...oldestFirst, placeOf: comment => [0, comment.id] });
 }
+
+function listNotes(idea: StoredIdea, query: ListNotesQuery) {
+  return pageOf(idea.notes, query, { ...oldestFirst, placeOf: note => [0, note.id] });
+}
+
+const oldestFirst = { sort: 'oldest', isDescending: false };
 
 function listVotes(idea: StoredIdea, query: ListVotesQuery) {
   const page = pageOf(listVotesOf(idea), query, {

@@ -126,7 +126,7 @@ async function validate(
   if (ids.some(([, id]) => !Number.isSafeInteger(id) || id === 0)) throw new Refusal('not_found');
   const parsed = parseRequest(operation, { query, headers: request.headers, body });
   if (parsed.issues.length > 0) throw new Refusal('validation_failed', { issues: parsed.issues });
-  const none = { id: 0, tagId: 0, commentId: 0, webhookId: 0, deliveryId: 0 };
+  const none = { id: 0, tagId: 0, commentId: 0, noteId: 0, webhookId: 0, deliveryId: 0 };
   return { ...none, ...Object.fromEntries(ids), query: parsed.query, body: parsed.body } as never;
 }
 

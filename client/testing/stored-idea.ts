@@ -1,4 +1,4 @@
-import type { Author, Comment, Status, Tag, Vote } from '@idea-board/client';
+import type { Author, Comment, Note, Status, Tag, Vote } from '@idea-board/client';
 import type { VoteValue } from '@idea-board/contract';
 import { type TestToken, tokenName } from './tokens.ts';
 
@@ -25,6 +25,7 @@ export interface StoredIdea {
    */
   votes: Map<number, StoredVote>;
   comments: Comment[];
+  notes: Note[];
   createdAt: string;
   updatedAt: string;
 }

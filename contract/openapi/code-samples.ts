@@ -75,7 +75,14 @@ function callMethod(name: string, { method, path, pathParameters, query, body }:
   const values = [...pathParameters, ...[query, body].filter(value => value !== undefined)];
   const given = name === 'request' ? [{ method, path }] : values;
   const call = `client.${name}(${given.map(literal).join(', ')})`;
-  const isList = ['ideas.list', 'ideas.comments', 'ideas.votes', 'webhooks.list', 'webhooks.deliveries'].includes(name);
+  const isList = [
+    'ideas.list',
+    'ideas.comments',
+    'ideas.votes',
+    'ideas.notes',
+    'webhooks.list',
+    'webhooks.deliveries',
+  ].includes(name);
   return `import { IdeaBoard } from '@idea-board/client';
 
 const client = new IdeaBoard({

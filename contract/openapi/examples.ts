@@ -3,6 +3,7 @@ import { commentExamples } from '../comments.ts';
 import { ideaExamples } from '../idea.ts';
 import { ideaListExample } from '../ideas.ts';
 import type { contract, OperationId } from '../index.ts';
+import { noteExamples } from '../notes.ts';
 import { tallyExamples } from '../votes.ts';
 import type { Json } from './json-schema.ts';
 
@@ -34,6 +35,7 @@ const results: { [Op in OperationId]?: Examples<Result<Op>> } = {
   },
   editIdea: { EditedIdea: { summary: 'The idea has a new body', value: edited } },
   editComment: { EditedComment: { summary: 'The comment has a new text', value: commentExamples.edited } },
+  editNote: { EditedNote: { summary: 'The note has a new text', value: noteExamples.edited } },
   voteIdea: {
     VoteTally: { summary: 'After a vote for the idea', value: tallyExamples.up },
     WithdrawnVoteTally: { summary: 'After the vote was withdrawn', value: tallyExamples.none },

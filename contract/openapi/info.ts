@@ -34,7 +34,7 @@ A token has two rate limits: one for reads and one for writes. \`x-bucket\` name
 
 ## Retries
 
-You can safely retry a POST with an \`Idempotency-Key\`: the server runs it once and repeats the response. A vote or a moderator's action sets an end state, so repeating one changes nothing even without a key. Reads of a board return an \`ETag\`. Send it as \`If-None-Match\`: while it is current, the response is 304 and does not count against the rate limit.
+You can safely retry a POST with an \`Idempotency-Key\`: the server runs it once and repeats the response. A vote, a status, a tag or a merge is an end state, so repeating it changes nothing even without a key. Reads of a board return an \`ETag\`. Send it as \`If-None-Match\`: while it is current, the response is 304 and does not count against the rate limit.
 
 ## Lists
 
@@ -74,6 +74,7 @@ export const tags = [
   { name: 'Comments', description: 'Read and add comments.' },
   { name: 'Events', description: 'Follow what happens on a board.' },
   { name: 'Moderation', description: 'Set statuses, tag and merge. Needs the `moderate` grant.' },
+  { name: 'Notes', description: 'Notes about ideas, for moderators only. Needs the `moderate` grant.' },
   { name: 'Token', description: 'The token and its rate limits.' },
   { name: 'Tools', description: 'The same operations as tools for agents, over the Model Context Protocol.' },
   {

@@ -33,6 +33,7 @@ export const tableKinds: Readonly<Record<keyof Tables | 'schema_migrations', Tab
   external_ids: tenant,
   followers: tenant,
   heartbeats: local('One row for each periodic job of this database.'),
+  idea_notes: tenant,
   idea_tags: tenant,
   idea_terms: tenant,
   ideas: tenant,

@@ -6,7 +6,19 @@ import { EmbeddingSecret, UsedEmbeddingToken } from './embedding.ts';
 import { Event, EventPosition, EventWait, ExtensionSubscription, Notification, VoteFollowing } from './event.ts';
 import { ExternalId } from './external-id.ts';
 import { Heartbeat } from './heartbeat.ts';
-import { Comment, Follower, Idea, IdeaTag, IdeaTerms, Mention, Merge, Vote, VoteNetwork, Voter } from './idea.ts';
+import {
+  Comment,
+  Follower,
+  Idea,
+  IdeaNote,
+  IdeaTag,
+  IdeaTerms,
+  Mention,
+  Merge,
+  Vote,
+  VoteNetwork,
+  Voter,
+} from './idea.ts';
 import { Identity, IdentityProvider } from './identity.ts';
 import { Membership, UserBlock } from './membership.ts';
 import { OauthRecord } from './oauth-record.ts';
@@ -40,6 +52,7 @@ export const entities = [
   Follower,
   Heartbeat,
   Idea,
+  IdeaNote,
   IdeaTag,
   IdeaTerms,
   IdempotencyKey,

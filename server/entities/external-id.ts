@@ -2,7 +2,7 @@ import { p } from '@mikro-orm/core';
 import { bigint, defineTable } from './columns.ts';
 
 /** The kinds of rows that have external ids. */
-export type ExternalKind = 'person' | 'board' | 'status' | 'tag' | 'idea' | 'comment' | 'voter' | 'merge';
+export type ExternalKind = 'person' | 'board' | 'status' | 'tag' | 'idea' | 'comment' | 'note' | 'voter' | 'merge';
 
 /** The id that a row had in the file of an import. */
 export const ExternalId = defineTable('ExternalId', 'external_ids', {

@@ -62,6 +62,17 @@ export const Comment = defineTable('Comment', 'comments', {
   isOfficial: p.boolean().default(false),
 });
 
+/** A note about an idea. Only moderators can read it. */
+export const IdeaNote = defineTable('IdeaNote', 'idea_notes', {
+  ...accountKey,
+  ideaId: bigint(),
+  authorId: bigint(),
+  body: p.text(),
+  createdAt: creationTime(),
+  /** The time of the last edit. Null if nobody has edited the note. */
+  editedAt: timestamp().nullable(),
+});
+
 /** A member that the body of an idea or a comment mentions. The commentId is null for the body of the idea. */
 export const Mention = defineTable('Mention', 'mentions', {
   ...accountKey,

@@ -63,6 +63,7 @@ function refusalOfAdministration({ reason, key, field, message }: Administration
 const authorForeignKeys = [
   'ideas_author_id_fkey',
   'comments_author_id_fkey',
+  'idea_notes_author_id_fkey',
   'followers_user_id_fkey',
   'events_actor_id_fkey',
 ];

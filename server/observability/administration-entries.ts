@@ -268,6 +268,12 @@ export const administrationEntries = {
     user_id: whole('the id of the author of the comment'),
   }),
 
+  'note.deleted': entry('A moderator deleted a note about an idea.', {
+    ...ofIdea,
+    note_id: whole('the id of the note'),
+    user_id: whole('the id of the author of the note'),
+  }),
+
   'idea.followed': entry('A user began to follow an idea, or the operator added a follower.', ofFollower),
   'idea.unfollowed': entry('A user stopped following an idea, or the operator removed a follower.', ofFollower),
   'notifications.read': entry('A user marked notifications as read.', {

@@ -3,6 +3,7 @@ import { CommentText } from '../../contract/comments.ts';
 import { VoteValue } from '../../contract/idea.ts';
 import { IdeaInput, Reason } from '../../contract/ideas.ts';
 import { maxTagsOfIdea } from '../../contract/limits.ts';
+import { NoteText } from '../../contract/notes.ts';
 import { StatusCategory } from '../../contract/status.ts';
 import { GivenTimestamp, line, text } from '../../contract/text.ts';
 import { AdministrationError } from '../domain/administration.ts';
@@ -113,6 +114,17 @@ const CommentRecord = z.strictObject({
   edited_at: OptionalTime,
 });
 
+const NoteRecord = z.strictObject({
+  type: z.literal('note'),
+  id: Ref,
+  idea: Ref,
+  /** Null for a user who has been erased. */
+  author: Ref.nullable(),
+  body: NoteText,
+  created_at: Time,
+  edited_at: OptionalTime,
+});
+
 const VoterRecord = z.strictObject({
   type: z.literal('voter'),
   id: Ref,
@@ -155,6 +167,7 @@ const schemas = {
   tag: TagRecord,
   idea: IdeaRecord,
   comment: CommentRecord,
+  note: NoteRecord,
   voter: VoterRecord,
   vote: VoteRecord,
   merge: MergeRecord,
@@ -212,6 +225,7 @@ const shortened: { [Type in RecordType]?: Readonly<Record<string, z.ZodType>> } 
   tag: { name: TagRecord.shape.name },
   idea: { title: IdeaRecord.shape.title, body: IdeaRecord.shape.body },
   comment: { body: CommentRecord.shape.body },
+  note: { body: NoteRecord.shape.body },
 };
 
 /** Shortens the texts of a record to their maximum lengths, and removes the tags above the maximum number. */

@@ -62,14 +62,15 @@ const readers: { readonly [Type in RecordType]: Reader<Type> } = {
         .selectFrom(table as 'memberships')
         .select('user_id')
         .where('account_id', '=', accountId);
-    const authorOf = (table: 'ideas' | 'comments') =>
+    const authorOf = (table: 'ideas' | 'comments' | 'idea_notes') =>
       db.selectFrom(table).select('author_id as user_id').where('account_id', '=', accountId);
     const people = idOf('memberships')
       .union(idOf('voters'))
       .union(idOf('followers'))
       .union(idOf('user_blocks'))
       .union(authorOf('ideas'))
-      .union(authorOf('comments'));
+      .union(authorOf('comments'))
+      .union(authorOf('idea_notes'));
     const rows = db
       .selectFrom('users as u')
       .leftJoin('memberships as m', join => join.on('m.account_id', '=', accountId).onRef('m.user_id', '=', 'u.id'))
@@ -188,6 +189,27 @@ const readers: { readonly [Type in RecordType]: Reader<Type> } = {
       .orderBy('c.id');
     return read(db, rows, row => ({
       type: 'comment',
+      ...row,
+      created_at: presentTime(row.created_at),
+      edited_at: presentTime(row.edited_at),
+    }));
+  },
+
+  note: (db, o) => {
+    const rows = db
+      .selectFrom('idea_notes as n')
+      .innerJoin('ideas as i', join => join.onRef('i.id', '=', 'n.idea_id').on('i.account_id', '=', o.accountId))
+      .select(n => [
+        archiveId(o, 'note', n.ref('n.id')).as('id'),
+        archiveId(o, 'idea', n.ref('n.idea_id')).as('idea'),
+        authorId(o, n.ref('n.author_id')).as('author'),
+      ])
+      .select(['n.body', 'n.created_at', 'n.edited_at'])
+      .where('n.account_id', '=', o.accountId)
+      .where('i.moderation_state', '<>', 'deleted')
+      .orderBy('n.id');
+    return read(db, rows, row => ({
+      type: 'note',
       ...row,
       created_at: presentTime(row.created_at),
       edited_at: presentTime(row.edited_at),

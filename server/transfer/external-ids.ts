@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { type Expression, type Kysely, sql } from 'kysely';
 import type { Tables } from '../database/tables.ts';
 import type { ExternalKind } from '../entities/external-id.ts';
-import type { RecordOf } from './archive.ts';
+import type { RecordOf, RecordType } from './archive.ts';
 import { type ImportBatch, idsOf, type PlacedRecord } from './import-batch.ts';
 
 /**
@@ -99,20 +99,29 @@ export async function insertExternalIds(
     .execute();
 }
 
+/** The types whose rows get their ids before the import writes them, with their tables. */
+const numberedTables = { idea: 'ideas', comment: 'comments', note: 'idea_notes' } as const;
+
+type NumberedType = keyof typeof numberedTables;
+
+export function isNumbered(type: RecordType): type is NumberedType {
+  return Object.hasOwn(numberedTables, type);
+}
+
 /**
  * Reserves the ids of the rows that the import will write, in the order of the records. So transactions that write at
  * the same time keep this order.
  */
-export async function reserveIds<One extends PlacedRecord<RecordOf<'idea' | 'comment'>>>(
+export async function reserveIds<One extends PlacedRecord<RecordOf<NumberedType>>>(
   batch: Pick<ImportBatch, 'db' | 'options' | 'seen'>,
-  kind: 'idea' | 'comment',
+  kind: NumberedType,
   records: readonly One[],
 ): Promise<One[]> {
   const known = await findRows(batch, kind, idsOf(records));
   const count = records.filter(({ record }) => !known.has(record.id)).length;
   const rows = await batch.db
     .selectFrom(sql<{ n: number }>`generate_series(1, ${count}::int)`.as<'s'>(sql`s(n)`))
-    .select(sql<number>`nextval(pg_get_serial_sequence(${kind === 'idea' ? 'ideas' : 'comments'}, 'id'))`.as('id'))
+    .select(sql<number>`nextval(pg_get_serial_sequence(${numberedTables[kind]}, 'id'))`.as('id'))
     .execute();
   const ids = rows.map(({ id }) => id).sort((one, other) => one - other);
   return records.map(one => (known.has(one.record.id) ? one : { ...one, rowId: ids.shift() }));

@@ -3,12 +3,12 @@ import type { Database, Transaction } from '../database/database.ts';
 import { requireUsableAccount } from '../domain/accounts/find-account.ts';
 import type { AuditTrail } from '../domain/administration.ts';
 import { type ArchiveRecord, parseRecord, type RecordOf, type RecordType, recordTypes, shorten } from './archive.ts';
-import { reserveIds } from './external-ids.ts';
+import { isNumbered, reserveIds } from './external-ids.ts';
 import type { ImportBatch, ImportOptions, Placed, PlacedRecord, SeenRows } from './import-batch.ts';
-import { importComments } from './import-comments.ts';
 import { importIdeas } from './import-ideas.ts';
 import { importPeople } from './import-people.ts';
 import { importBoards, importStatuses, importTags } from './import-registry.ts';
+import { importComments, importNotes } from './import-texts.ts';
 import { importFollowers, importMerges, importVoters, importVotes } from './import-votes.ts';
 
 /** Receives the reports of a running import. */
@@ -48,6 +48,7 @@ const importers: { readonly [Type in RecordType]: Importer<Type> } = {
   tag: importTags,
   idea: importIdeas,
   comment: importComments,
+  note: importNotes,
   voter: importVoters,
   vote: importVotes,
   merge: importMerges,
@@ -187,12 +188,9 @@ const laneCount = 2;
  */
 async function importInLanes(type: RecordType, records: readonly PlacedRecord[], context: BatchContext): Promise<void> {
   const { options, scope, seen } = context;
-  const numbered =
-    type === 'idea' || type === 'comment'
-      ? await scope(({ db }) =>
-          reserveIds({ db, options, seen }, type, records as PlacedRecord<RecordOf<typeof type>>[]),
-        )
-      : records;
+  const numbered = isNumbered(type)
+    ? await scope(({ db }) => reserveIds({ db, options, seen }, type, records as PlacedRecord<RecordOf<typeof type>>[]))
+    : records;
   const lanes = Map.groupBy<number, PlacedRecord>(numbered, laneOf(options.isDryRun));
   const outcomes = await Promise.allSettled([...lanes.values()].map(lane => importBatch(type, lane, context)));
   for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;

@@ -14,7 +14,7 @@ export interface Placed {
 export interface PlacedRecord<One extends ArchiveRecord = ArchiveRecord> {
   place: string;
   record: One;
-  /** The id of the new row of an idea or comment. Undefined if an earlier import has written the record. */
+  /** The id of the new row of an idea, comment or note. Undefined if an earlier import has written the record. */
   rowId?: number | undefined;
 }
 

@@ -135,8 +135,18 @@ describe.runIf(findChromium())('the admin area in a browser', () => {
   test("axe-core finds no accessibility violation on the pages of the admin area and the operator's panel, and every page has fewer than 36,000 characters", {
     timeout: 300_000,
   }, async () => {
-    const { world, ownerId, ideaId, otherId, pendingId, mergedId, secondAccount, providerKey, connectionToken } =
-      await furnishAccount(server, receiver.url);
+    const {
+      world,
+      ownerId,
+      ideaId,
+      noteId,
+      otherId,
+      pendingId,
+      mergedId,
+      secondAccount,
+      providerKey,
+      connectionToken,
+    } = await furnishAccount(server, receiver.url);
     const account = `account=${world.accountSlug}`;
     const publicSlug = (await createWorld(server, { isPublic: true, name: 'Public' })).boardSlug;
     await server.sql(`update accounts set join_rule = 'everybody'`);
@@ -221,6 +231,8 @@ describe.runIf(findChromium())('the admin area in a browser', () => {
       `/admin/ideas/${mergedId}?${account}`,
       `/admin/ideas/${mergedId}/unmerge?${account}`,
       `/admin/ideas/${ideaId}/merge?${account}&q=export`,
+      `/admin/ideas/${ideaId}/notes/${noteId}/edit?${account}`,
+      `/admin/ideas/${ideaId}/notes/${noteId}/delete?${account}`,
       // The page of a refused download.
       `/admin/ideas/export?${account}`,
       `/admin/ideas/${ideaId}/merge?${account}&target=${otherId}`,

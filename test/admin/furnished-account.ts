@@ -45,6 +45,10 @@ export async function furnishAccount(server: TestServer, receiverUrl: string) {
     `insert into comments (account_id, idea_id, author_id, body) values ($1, $2, $3, 'We would use it every day.')`,
     [accountId, ideaId, benId],
   );
+  const [note] = await server.sql<{ id: number }>(
+    `insert into idea_notes (account_id, idea_id, author_id, body) values ($1, $2, $3, 'Three customers asked.') returning id`,
+    [accountId, ideaId, benId],
+  );
   await administer(server, async admin => {
     await followIdea(admin, accountId, { ideaId, userId: ownerId });
     await setPicture(admin, world.ownerId, Buffer.from('a picture'));
@@ -84,6 +88,7 @@ export async function furnishAccount(server: TestServer, receiverUrl: string) {
     world: { ...world, accountSlug: first?.slug },
     ownerId,
     ideaId,
+    noteId: note?.id,
     otherId,
     mergedId,
     pendingId,

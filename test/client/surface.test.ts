@@ -76,6 +76,7 @@ test("the client's TypeScript types of results, errors, bodies and queries equal
   expectTypeOf<Same<declared.GetIdeaQuery, Query<'getIdea'>>>().toEqualTypeOf<true>();
   expectTypeOf<Same<declared.ListVotesQuery, Query<'listVotes'>>>().toEqualTypeOf<true>();
   expectTypeOf<Same<declared.ListCommentsQuery, Query<'listComments'>>>().toEqualTypeOf<true>();
+  expectTypeOf<Same<declared.ListNotesQuery, Query<'listNotes'>>>().toEqualTypeOf<true>();
   // A request sends the event types as one text, which the server splits.
   expectTypeOf<
     Same<Omit<declared.ListEventsQuery, 'types'>, Omit<Query<'listEvents'>, 'types'>>

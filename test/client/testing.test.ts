@@ -78,7 +78,7 @@ describe('the answers of the test server', () => {
 
   /**
    * A request that the test sends to the real server and to the test server. In the path and in the body, the words
-   * first, second, receiver and tag stand for ids.
+   * first, second, memo, receiver and tag stand for ids.
    */
   interface Step {
     line: string;
@@ -161,6 +161,26 @@ describe('the answers of the test server', () => {
     { line: 'GET /api/v1/ideas?sort=comments' },
     { line: 'GET /api/v1/ideas/first?expand=votes,comments', as: 'moderator' },
     { line: 'GET /api/v1/ideas/first/comments' },
+    { line: 'POST /api/v1/ideas/first/notes', body: { body: 'For the team.' } },
+    { line: 'POST /api/v1/ideas/first/notes', as: 'moderator', body: { body: ' ' } },
+    { line: 'POST /api/v1/ideas/first/notes', as: 'moderator', body: { body: ' For the team. ' } },
+    { line: 'POST /api/v1/ideas/first/notes', as: 'moderator', body: { body: 'A second note.' } },
+    { line: 'GET /api/v1/ideas/first/notes' },
+    { line: 'GET /api/v1/ideas/first/notes', as: 'moderator' },
+    { line: 'GET /api/v1/ideas/first/notes?per_page=1&page=2', as: 'moderator' },
+    { line: 'GET /api/v1/ideas/999999999/notes', as: 'moderator' },
+    { line: 'PATCH /api/v1/ideas/first/notes/memo', as: 'moderator', body: { body: 'For the team.' } },
+    {
+      line: 'PATCH /api/v1/ideas/first/notes/memo',
+      as: 'moderator',
+      body: { body: 'For all of us.', if_updated_at: '2020-01-01T00:00:00Z' },
+    },
+    { line: 'PATCH /api/v1/ideas/first/notes/memo', as: 'moderator', body: { body: 'For all of us.' } },
+    { line: 'PATCH /api/v1/ideas/second/notes/memo', as: 'moderator', body: { body: 'Elsewhere.' } },
+    { line: 'DELETE /api/v1/ideas/first/notes/memo' },
+    { line: 'DELETE /api/v1/ideas/first/notes/memo', as: 'moderator' },
+    { line: 'DELETE /api/v1/ideas/first/notes/memo', as: 'moderator' },
+    { line: 'GET /api/v1/ideas/first/notes', as: 'moderator' },
     { line: 'POST /api/v1/ideas/first/status', body: { status: 'planned' } },
     { line: 'POST /api/v1/ideas/first/status', as: 'moderator', body: { status: 'planned' } },
     { line: 'POST /api/v1/ideas/first/status', as: 'moderator', body: { status: 'unheard-of' } },
@@ -252,7 +272,7 @@ describe('the answers of the test server', () => {
     for (const { line, as = 'writer', body, text, headers } of steps) {
       const [method = '', path = ''] = line
         .split(' ')
-        .map(word => word.replace(/first|second|receiver|tag$/g, at => `${ids[at]}`));
+        .map(word => word.replace(/first|second|memo|receiver|tag$/g, at => `${ids[at]}`));
       const json = JSON.stringify(body, (_, value) => ids[value] ?? value);
       const response = await fetch(baseUrl + path, {
         method,
@@ -275,6 +295,7 @@ describe('the answers of the test server', () => {
       ).toBeUndefined();
       const { id } = answered === '' ? { id: undefined } : JSON.parse(answered);
       if (response.status === 201 && path === '/api/v1/ideas') ids[ids.first === undefined ? 'first' : 'second'] ??= id;
+      if (response.status === 201 && path.endsWith('/notes')) ids.memo ??= id;
       if (response.status === 201 && path === '/api/v1/webhooks') ids.receiver ??= id;
       answers.push({
         status: response.status,

@@ -36,6 +36,7 @@ const decided = {
   request_timeout: 408,
   idea_changed: 409,
   comment_changed: 409,
+  note_changed: 409,
   idempotency_key_in_use: 409,
   similar_ideas: 409,
   cursor_expired: 410,

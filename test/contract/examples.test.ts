@@ -8,6 +8,7 @@ import { type ErrorKey, type ErrorMeanings, errorDetails, meaningOf } from '../.
 import { events, TestEvent } from '../../contract/events.ts';
 import { ideaExamples } from '../../contract/idea.ts';
 import { contract } from '../../contract/index.ts';
+import { noteExamples } from '../../contract/notes.ts';
 import type { Route } from '../../contract/routes.ts';
 import { statusOfCategory } from '../../contract/status.ts';
 import { DomainError } from '../../server/domain/domain-error.ts';
@@ -200,7 +201,7 @@ describe('a server with the board of the examples', () => {
     return () => server.close();
   });
 
-  /** Creates the ideas and the comment of the examples again, because some examples change or delete them. */
+  /** Creates the ideas, the comment and the note of the examples again, because some examples change or delete them. */
   const renew = async () => {
     await server.sql('delete from ideas where account_id = $1', [world.accountId]);
     await server.sql(
@@ -211,12 +212,21 @@ describe('a server with the board of the examples', () => {
         select e.id, s.account_id, s.board_id, ${world.ownerId}, s.id, e.title, e.body, 'published', e.created_at, e.updated_at, 1
         from statuses s, jsonb_to_recordset($1) e(id int, title text, body text, created_at timestamptz, updated_at timestamptz)
         where s.board_id = ${world.boardId} and s.key = 'open' returning id
+      ), noted as (
+        insert into idea_notes (id, account_id, idea_id, author_id, body, created_at) overriding system value
+        select n.id, ${world.accountId}, n.idea_id, ${world.ownerId}, n.body, n.created_at
+        from added, jsonb_to_record($3) n(id int, idea_id int, body text, created_at timestamptz)
+        where added.id = n.idea_id
       )
       insert into comments (id, account_id, idea_id, author_id, body, created_at) overriding system value
       select c.id, ${world.accountId}, c.idea_id, u.id, c.body, c.created_at
       from added, users u, jsonb_to_record($2) c(id int, idea_id int, body text, created_at timestamptz)
       where added.id = c.idea_id and u.name = 'The commenter'`,
-      [JSON.stringify([ideaExamples.created, ideaExamples.duplicate]), JSON.stringify(commentExamples.second)],
+      [
+        JSON.stringify([ideaExamples.created, ideaExamples.duplicate]),
+        JSON.stringify(commentExamples.second),
+        JSON.stringify(noteExamples.written),
+      ],
     );
   };
 

@@ -123,7 +123,7 @@ describe('documented routes over HTTP', () => {
   const pathOf = (operation: Operation) =>
     operation.path
       .replace(':id', String(ideaId))
-      .replace(/:(tag|comment)Id/, '1')
+      .replace(/:(tag|comment|note)Id/, '1')
       .replace(':webhookId', String(webhookId))
       .replace(':deliveryId', '1');
 

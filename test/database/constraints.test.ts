@@ -145,6 +145,13 @@ const promises: Promised[] = [
     accepted: ['a', long(500)],
   },
   {
+    constraint: 'idea_notes_body_check',
+    promise: 'a note has 1 to 2,000 characters',
+    statement: 'insert into idea_notes (account_id, idea_id, author_id, body) values (:account, :idea, :owner, $1)',
+    refused: ['', long(2_001)],
+    accepted: ['a', long(2_000)],
+  },
+  {
     constraint: 'votes_value_check',
     promise: 'a vote is up, down or withdrawn',
     statement: 'insert into votes (idea_id, voter_id, account_id, value) values (:idea, :voter, :account, $1)',
@@ -763,7 +770,7 @@ const promises: Promised[] = [
     promise: 'an external id belongs to a kind of row that an archive contains',
     statement: `insert into external_ids (account_id, kind, external_id, row_id) values (:account, $1, 'a', 1)`,
     refused: ['webhook'],
-    accepted: ['board', 'status', 'tag', 'idea', 'comment', 'voter', 'merge'],
+    accepted: ['board', 'status', 'tag', 'idea', 'comment', 'note', 'voter', 'merge'],
   },
   {
     constraint: 'external_ids_external_id_check',
@@ -945,6 +952,12 @@ describe('removal of users and accounts', () => {
       idea,
       gone.ownerId,
       'A comment',
+    ]);
+    await db.sql('insert into idea_notes (account_id, idea_id, author_id, body) values ($1, $2, $3, $4)', [
+      gone.accountId,
+      idea,
+      gone.ownerId,
+      'A note',
     ]);
     await db.sql('insert into idea_tags (idea_id, tag_id, account_id) values ($1, $2, $3)', [
       idea,

@@ -18,7 +18,7 @@ import { document, type FuzzRequest, type FuzzWorld, fuzzRequest, operations, re
  * The number of requests. The command `npm run fuzz` sends 20,000 requests. To send other requests, set
  * FUZZ_SEED=$RANDOM.
  */
-const count = Number(process.env.FUZZ_REQUESTS ?? 1_900);
+const count = Number(process.env.FUZZ_REQUESTS ?? 2_150);
 const seed = Number(process.env.FUZZ_SEED ?? 20_260_314);
 const parallel = 16;
 
@@ -59,13 +59,20 @@ async function createFuzzWorld(): Promise<FuzzWorld> {
       const moderationState = n === 0 ? 'pending' : n === 1 ? 'rejected' : 'published';
       maxIdeaId = await insertIdea(server, world, { status, moderationState });
     }
-    for (let n = 0; n < 3; n++) maxTagId = await createTag(server, open.accountId, boardId);
+    // The first board has most of the ideas, so it also gets most of the tags. Otherwise few requests would add a tag.
+    const tagCount = boardId === open.boardId ? 20 : 3;
+    for (let n = 0; n < tagCount; n++) maxTagId = await createTag(server, open.accountId, boardId);
   }
   const comments: { id: number; commentId: number }[] = [];
   for (let n = 0; n < 40; n++) {
     const id = await insertIdea(server, open);
     comments.push({ id, commentId: await insertComment(server, open, id) });
   }
+  const notes = await server.sql<FuzzWorld['notes'][number]>(
+    `insert into idea_notes (account_id, idea_id, author_id, body)
+    select $1, id, $2, 'The note' from unnest($3::bigint[]) id returning idea_id as id, id as "noteId"`,
+    [open.accountId, open.ownerId, comments.map(({ id }) => id)],
+  );
   const webhooks = await server.sql<FuzzWorld['webhooks'][number]>(
     `with webhook as (
       insert into webhook_endpoints (account_id, board_id, url, secret)
@@ -123,6 +130,7 @@ async function createFuzzWorld(): Promise<FuzzWorld> {
     maxTagId: maxTagId + 2,
     cursors,
     comments,
+    notes,
     webhooks,
   };
 }

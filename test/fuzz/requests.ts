@@ -40,6 +40,8 @@ export const operations = Object.entries(document.paths).flatMap(([path, methods
   Object.entries(methods).map(([method, operation]) => ({ path, method: method.toUpperCase(), operation })),
 );
 
+type DocumentedOperation = (typeof operations)[number];
+
 export function resolve(schema: Schema): Schema {
   const name = schema.$ref?.split('/').at(-1);
   return name ? (document.components.schemas[name] ?? schema) : schema;
@@ -67,14 +69,20 @@ export interface FuzzWorld {
   cursors: string[];
   /** Comments of the first board, each with its idea. */
   comments: { id: number; commentId: number }[];
+  /** Notes of the first board, each with its idea. */
+  notes: { id: number; noteId: number }[];
   /** Webhooks of the first board, each with one of its deliveries. */
   webhooks: { webhookId: number; deliveryId: number }[];
 }
 
-/** Returns the request with the given number. Equal arguments always give an equal request. */
+/**
+ * Returns the request with the given number. Equal arguments always give an equal request. The operations take turns, so
+ * that each operation gets equally many requests.
+ */
 export function fuzzRequest(seed: number, number: number, world: FuzzWorld): FuzzRequest {
   const random = new Random(seed + Math.imul(number, 0x9e3779b1));
-  return new RequestMaker(random, world).make();
+  const operation = operations[number % operations.length] as DocumentedOperation;
+  return new RequestMaker(random, world).make(operation);
 }
 
 const letters = [...'abcdefghijklmnopqrstuvwxyz  ABC 0123456789 .,:;!?\'"\\/<>&%$#@*()[]{}|^~`_-+='];
@@ -103,9 +111,8 @@ class RequestMaker {
     this.world = world;
   }
 
-  make(): FuzzRequest {
+  make({ path, method, operation }: DocumentedOperation): FuzzRequest {
     const { random } = this;
-    const { path, method, operation } = random.pick(operations);
     const { token, slugs } = random.chance(0.6)
       ? random.pick(this.world.tokens.slice(0, 2))
       : random.pick(this.world.tokens);
@@ -195,13 +202,14 @@ class RequestMaker {
   }
 
   /**
-   * Replaces the parameters of a path with ids. A comment belongs to the idea in the path, and a delivery belongs to
-   * the webhook in the path.
+   * Replaces the parameters of a path with ids. A comment or note belongs to the idea in the path, and a delivery belongs
+   * to the webhook in the path.
    */
   private fill(path: string): string {
-    const { comments, webhooks } = this.world;
-    const known = path.includes('{commentId}') ? comments : path.includes('{webhookId}') ? webhooks : [{}];
-    const ids: Partial<Record<string, number>> = this.random.pick<object>(known);
+    const { comments, notes, webhooks } = this.world;
+    const lists = { commentId: comments, noteId: notes, webhookId: webhooks };
+    const [, known] = Object.entries<object[]>(lists).find(([name]) => path.includes(`{${name}}`)) ?? [];
+    const ids: Partial<Record<string, number>> = this.random.pick<object>(known ?? [{}]);
     return path.replace(/\{(\w+)\}/g, (_, name: string) => String(ids[name] ?? this.id(name)));
   }
 

@@ -36,6 +36,7 @@ const bodies: Partial<Record<OperationId, (targets: Targets) => Record<string, u
   createIdea: () => ({ title: 'Dark mode', body: 'My eyes hurt at night.' }),
   editIdea: () => ({ title: 'A better title' }),
   editComment: () => ({ body: 'A better comment.' }),
+  editNote: () => ({ body: 'A better note.' }),
   setIdeaStatus: () => ({ status: 'planned' }),
   addIdeaTag: ({ tagId }) => ({ tag_id: tagId }),
   mergeIdea: ({ targetId }) => ({ target_id: targetId }),
@@ -61,6 +62,7 @@ export function inputOf(id: OperationId, targets: Targets): Given {
     id: targets[ideaOf({ id, path: route.path })],
     tagId: targets.assignedTagId,
     commentId: targets.commentId,
+    noteId: targets.noteId,
     webhookId: id === 'deleteWebhook' ? targets.spareWebhookId : targets.webhookId,
     deliveryId: targets.deliveryId,
   };
@@ -124,8 +126,10 @@ export interface Targets {
   assignedTagId: number;
   /** An idea that only the operation deleteIdea uses. */
   spareId: number;
+  /** An idea with a comment and a note. */
   commentedId: number;
   commentId: number;
+  noteId: number;
   webhookId: number;
   deliveryId: number;
   /** A webhook that only the operation deleteWebhook uses. */
@@ -168,6 +172,10 @@ export async function createTargets({ sql }: Pick<TestDatabase, 'sql'>, world: W
       insert into comments (account_id, idea_id, author_id, body)
       select $1, id, $3, 'The comment' from idea where title = 'The idea with a comment'
       returning id
+    ), note as (
+      insert into idea_notes (account_id, idea_id, author_id, body)
+      select $1, id, $3, 'The note' from idea where title = 'The idea with a comment'
+      returning id
     ), removed as (
       delete from webhook_endpoints where account_id = $1
         and id not in (select id from webhook_endpoints where account_id = $1 order by id limit 10)
@@ -189,7 +197,7 @@ export async function createTargets({ sql }: Pick<TestDatabase, 'sql'>, world: W
       (select min(id) from tag) as "tagId", (select max(id) from tag) as "assignedTagId",
       (select id from idea where title = 'The spare idea') as "spareId",
       (select id from idea where title = 'The idea with a comment') as "commentedId",
-      (select id from comment) as "commentId",
+      (select id from comment) as "commentId", (select id from note) as "noteId",
       (select min(id) from webhook) as "webhookId", (select max(id) from webhook) as "spareWebhookId",
       (select id from delivery) as "deliveryId"`,
     [world.accountId, world.boardId, world.ownerId],
@@ -225,5 +233,5 @@ export function ideaOf({
 }: Pick<ApiOperation, 'id' | 'path'>): 'mergedId' | 'spareId' | 'commentedId' | 'ideaId' {
   if (id === 'unmergeIdea') return 'mergedId';
   if (id === 'deleteIdea') return 'spareId';
-  return path.includes(':commentId') ? 'commentedId' : 'ideaId';
+  return /:(commentId|noteId)/.test(path) ? 'commentedId' : 'ideaId';
 }

@@ -312,6 +312,7 @@ const badFields: Record<string, Record<string, [string, string][]>> = {
     value: [...notText, ['another word', '"sideways"'], ['upper case', '"UP"'], ['with a space', '"up "']],
   },
   commentOnIdea: { body: [...notText, ['501 characters', JSON.stringify('x'.repeat(501))]] },
+  addNote: { body: [...notText, ['2,001 characters', JSON.stringify('x'.repeat(2_001))]] },
   setIdeaStatus: {
     status: [
       // Leaves out the empty text and white space, because these values pass the schema. Only the code that looks up
@@ -346,6 +347,7 @@ describe.each(numbered(posts.filter(({ hasBody }) => hasBody)))('the body of $me
     spareId: 1,
     commentedId: 1,
     commentId: 1,
+    noteId: 1,
     webhookId: 1,
     deliveryId: 1,
     spareWebhookId: 1,

@@ -60,6 +60,7 @@ const withoutSecret = ({ text }: Answer) => text.replace(/"secret":"whsec_[^"]+"
 /** Returns the name of a table that the operation changes. */
 function tableOf({ id }: { id: string }): string {
   if (id === 'testWebhook' || id === 'redeliverWebhookDelivery') return 'webhook_deliveries';
+  if (id === 'addNote') return 'idea_notes';
   return id.includes('Webhook') ? 'webhook_endpoints' : 'ideas';
 }
 

@@ -67,7 +67,7 @@ async function expectWrite(operation: (typeof writes)[number], most: number) {
 }
 
 const [commentChanges, otherWrites] = [true, false].map(isWanted =>
-  writes.filter(({ id, path }) => id !== 'voteIdea' && path.includes(':commentId') === isWanted),
+  writes.filter(({ id, path }) => id !== 'voteIdea' && /:(commentId|noteId)/.test(path) === isWanted),
 );
 
 describe.each(otherWrites ?? [])('the operation $method $path', operation => {
@@ -77,7 +77,7 @@ describe.each(otherWrites ?? [])('the operation $method $path', operation => {
 });
 
 describe.each(commentChanges ?? [])('the operation $method $path', operation => {
-  test('an edit or deletion of a comment and its stored copies takes one transaction with at most eight SQL statements, not counting the authentication', async () => {
+  test('an edit or deletion of a comment or note and its stored copies takes one transaction with at most eight SQL statements, not counting the authentication', async () => {
     await expectWrite(operation, 8);
   });
 });

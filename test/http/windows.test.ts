@@ -166,6 +166,7 @@ async function readEverything(): Promise<[string, number, unknown][]> {
     spareId: ideaId,
     commentedId: ideaId,
     commentId: 0,
+    noteId: 0,
     webhookId: 0,
     deliveryId: 0,
     spareWebhookId: 0,

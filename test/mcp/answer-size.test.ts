@@ -38,6 +38,7 @@ let ideaIds: number[];
 let commentedId: number;
 let mergedId: number;
 let commentId: number;
+let noteId: number;
 let webhookId: number;
 let deliveryId: number;
 const webhookUrl = `https://hooks.example.com/${'x'.repeat(1_970)}`;
@@ -117,6 +118,9 @@ beforeAll(async () => {
     commentId = (await rest(`POST /api/v1/ideas/${commentedId}/comments`, input, n % 2 ? token : other.token)).id;
   }
   for (let n = 0; n < 22; n++) {
+    noteId = (await rest(`POST /api/v1/ideas/${commentedId}/notes`, { body: quotes(2_000) })).id;
+  }
+  for (let n = 0; n < 22; n++) {
     const voter = await issueToken(server, world, 'write', { issuerId: colleague, name: quotes(100) });
     await rest(`POST /api/v1/ideas/${commentedId}/vote`, { value: 'up' }, voter.token);
   }
@@ -186,6 +190,10 @@ const calls: Partial<Record<OperationId, [least: number, args: () => Record<stri
   listComments: [24_000, () => ({ id: commentedId })],
   editComment: [1_200, () => ({ id: commentedId, comment_id: commentId, body: quotes(499) })],
   deleteComment: [20, () => ({ id: commentedId, comment_id: commentId })],
+  listNotes: [80_000, () => ({ id: commentedId })],
+  addNote: [4_000, () => ({ id: ideaIds[3], body: quotes(2_000) })],
+  editNote: [4_000, () => ({ id: commentedId, note_id: noteId, body: quotes(1_999) })],
+  deleteNote: [20, () => ({ id: commentedId, note_id: noteId })],
   listEvents: [50_000, () => ({})],
   setIdeaStatus: [22_000, () => ({ id: ideaIds[2], status: `${'k'.repeat(48)}${maxStatusesOfBoard - 2}` })],
   addIdeaTag: [22_000, () => ({ id: ideaIds[0], tag_id: tagIds[maxTagsOfIdea - 1] })],
@@ -208,7 +216,16 @@ const calls: Partial<Record<OperationId, [least: number, args: () => Record<stri
 function largestCall({ id, route }: Operation) {
   const ids = { ideaId: commentedId, targetId: ideaIds[6] ?? 0, mergedId, spareId: ideaIds[9] ?? 0 };
   const tags = { tagId: tagIds[1] ?? 0, assignedTagId: tagIds[0] ?? 0 };
-  const targets = { ...ids, ...tags, commentedId, commentId, webhookId, deliveryId, spareWebhookId: webhookId - 1 };
+  const targets = {
+    ...ids,
+    ...tags,
+    commentedId,
+    commentId,
+    noteId,
+    webhookId,
+    deliveryId,
+    spareWebhookId: webhookId - 1,
+  };
   const given = inputOf(id, targets);
   const fields = (toJsonSchema(bodySchemaOf(route), 'input')?.properties ?? {}) as Record<string, Json>;
   const longest = Object.entries(given.body).map(([name, value]) => {

@@ -193,6 +193,7 @@ const conditions: { [Key in ErrorKey]?: Condition } = {
   idea_has_merged: { given: (given, { targetId }) => ({ ...given, params: { ...given.params, id: targetId } }) },
   idea_changed: ifUpdatedLongAgo,
   comment_changed: ifUpdatedLongAgo,
+  note_changed: ifUpdatedLongAgo,
   user_blocked: {
     sql: ({ accountId, issuerId }) =>
       `insert into user_blocks (account_id, user_id) values (${accountId}, ${issuerId});`,

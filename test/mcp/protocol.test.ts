@@ -271,6 +271,7 @@ describe('the list of the tools', () => {
           'id',
           'tag_id',
           'comment_id',
+          'note_id',
           'webhook_id',
           'delivery_id',
           'board',

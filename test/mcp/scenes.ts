@@ -20,6 +20,7 @@ export interface Scene {
   spareId: number;
   commentedId: number;
   commentId: number;
+  noteId: number;
   webhookId: number;
   spareWebhookId: number;
   deliveryId: number;
@@ -48,6 +49,7 @@ export function sceneOf(n: number): Scene {
     spareId: base,
     commentedId: base,
     commentId: base,
+    noteId: base,
     webhookId: base,
     spareWebhookId: base,
     deliveryId: base,
@@ -84,6 +86,8 @@ export function makeScenes(scenes: { scene: Scene; grant: Grant }[]): string {
     select base + 2, base, base, base, base, 'Merged', 'About it.', 'published', base + 1 ${each};
     insert into comments (id, account_id, idea_id, author_id, body) overriding system value
     select base, base, base, base + 1, 'The comment' ${each};
+    insert into idea_notes (id, account_id, idea_id, author_id, body) overriding system value
+    select base, base, base, base + 1, 'The note' ${each};
     insert into merges (account_id, source_id, target_id) select base, base + 2, base + 1 ${each};
     insert into idea_tags (idea_id, tag_id, account_id) select base, base + 1, base ${each};
     insert into webhook_endpoints (id, account_id, board_id, url, secret, event_types) overriding system value

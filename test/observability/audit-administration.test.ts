@@ -42,6 +42,7 @@ import { findModerator } from '../../server/domain/members/find-actor.ts';
 import { joinAccount } from '../../server/domain/members/join-account.ts';
 import { mergeIdea, unmergeIdea } from '../../server/domain/merging/merge-idea.ts';
 import { approveIdea, rejectIdea } from '../../server/domain/moderation/moderate-idea.ts';
+import { addNote, deleteNote } from '../../server/domain/notes/notes.ts';
 import { followIdea, unfollowIdea } from '../../server/domain/notifications/followers.ts';
 import { markRead } from '../../server/domain/notifications/notifications.ts';
 import { refuseConsent } from '../../server/domain/oauth/grants.ts';
@@ -656,6 +657,15 @@ const cases: Cases = {
       const actor = await findModerator(admin, { accountId: world.accountId, userId: world.ownerId }, { ideaId });
       await deleteComment({ ...admin, actor }, { ideaId, commentId: id });
       return { ...account(), idea_id: ideaId, comment_id: id, user_id: world.ownerId };
+    };
+  },
+  'note.deleted': async () => {
+    const ideaId = await insertIdea(server, world);
+    const { id } = await runAsUser(server, world, world.ownerId, op => addNote(op, ideaId, 'A note'));
+    return async admin => {
+      const actor = await findModerator(admin, { accountId: world.accountId, userId: world.ownerId }, { ideaId });
+      await deleteNote({ ...admin, actor }, { ideaId, noteId: id });
+      return { ...account(), idea_id: ideaId, note_id: id, user_id: world.ownerId };
     };
   },
   'idea.followed': onFollower(followIdea),

@@ -32,6 +32,8 @@ interface Scene {
   /** An idea by the member. It has a comment by the owner. */
   ownId: number;
   commentId: number;
+  /** A note by the owner about the own idea. */
+  noteId: number;
   tagId: number;
   people: Record<Role, { userId: number; token: string; visitor: Visitor }>;
 }
@@ -70,7 +72,11 @@ async function makeScene(): Promise<Scene> {
     people.member.userId,
   ]);
   const commentId = await insertComment(server, world, ownId);
-  return { world, ideaId, otherId, ownId, commentId, tagId, people };
+  const [note] = await server.sql<{ id: number }>(
+    `insert into idea_notes (account_id, idea_id, author_id, body) values ($1, $2, $3, 'The note') returning id`,
+    [world.accountId, ownId, world.ownerId],
+  );
+  return { world, ideaId, otherId, ownId, commentId, noteId: note?.id ?? 0, tagId, people };
 }
 
 interface Action {
@@ -147,6 +153,26 @@ const changeComment = (verb: 'edit' | 'delete', by: Role, rest: Partial<Action> 
     page: scene => [idea(scene, scene.ownId), `${idea(scene, scene.ownId)}/comments/${scene.commentId}/${verb}`, input],
     rest: scene => (verb === 'edit' ? [`PATCH ${path(scene)}`, input] : [`DELETE ${path(scene)}?reason=Tone`]),
     tool: ({ ownId, commentId }) => [`${verb}_comment`, { id: ownId, comment_id: commentId, ...input }],
+    ...rest,
+  };
+};
+const addNote = (what: string, body: string, rest: Partial<Action> = {}): Action => ({
+  what,
+  by: 'moderator',
+  page: ({ ideaId }) => [`/admin/ideas/${ideaId}`, `/admin/ideas/${ideaId}/notes`, { body }],
+  rest: ({ ideaId }) => [`POST /api/v1/ideas/${ideaId}/notes`, { body }],
+  tool: ({ ideaId }) => ['add_note', { id: ideaId, body }],
+  ...rest,
+});
+const changeNote = (verb: 'edit' | 'delete', rest: Partial<Action> = {}): Action => {
+  const input: Record<string, string> = verb === 'edit' ? { body: 'A better note' } : {};
+  const path = ({ ownId, noteId }: Scene) => `ideas/${ownId}/notes/${noteId}`;
+  return {
+    what: `${verb}s the note of the owner`,
+    by: 'moderator',
+    page: scene => [`/admin/ideas/${scene.ownId}`, `/admin/${path(scene)}/${verb}`, input],
+    rest: scene => (verb === 'edit' ? [`PATCH /api/v1/${path(scene)}`, input] : [`DELETE /api/v1/${path(scene)}`]),
+    tool: ({ ownId, noteId }) => [`${verb}_note`, { id: ownId, note_id: noteId, ...input }],
     ...rest,
   };
 };
@@ -246,6 +272,11 @@ const actions: Action[] = [
   changeComment('edit', 'moderator'),
   changeComment('delete', 'member', { key: 'not_author' }),
   changeComment('delete', 'moderator'),
+  addNote('adds a note', 'Three customers\nasked, as @The owner said.'),
+  addNote('adds a note without text', ' ', { key: 'validation_failed' }),
+  changeNote('edit', { before: setBoard('is_frozen = true'), key: 'board_frozen' }),
+  changeNote('edit', { before: open }),
+  changeNote('delete'),
   deleteIdea('deletes the idea of the owner', 'ideaId', '', { key: 'not_author' }),
   deleteIdea('deletes the idea of the member', 'ownId', 'Spam', { by: 'moderator' }),
   {
@@ -326,6 +357,9 @@ async function stateOf({ accountId }: World): Promise<unknown> {
     ),
     comments: await select(
       'select c.body, u.name, c.is_official from comments c join users u on u.id = c.author_id where c.account_id = $1 order by c.id',
+    ),
+    notes: await select(
+      'select n.body, u.name, n.edited_at is null as is_new from idea_notes n join users u on u.id = n.author_id where n.account_id = $1 order by n.id',
     ),
     mentions: await select(
       `select i.title, c.body, u.name, m.name as written from mentions m join users u on u.id = m.user_id

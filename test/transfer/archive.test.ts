@@ -62,6 +62,19 @@ async function addRareRows({ sql }: TestDatabase) {
     insert into user_blocks (account_id, user_id, reason) select $1, id, 'Spam' from nobody`,
     [account_id],
   );
+  // Adds two notes about each of two ideas: one of a person whose only text is the note, and one of an erased user.
+  await sql(
+    `with author as (
+      insert into users (email, canonical_email, name)
+      values ('vera@import.example', 'vera@import.example', 'Vera') returning id
+    )
+    insert into idea_notes (account_id, idea_id, author_id, body, edited_at)
+    select $1, i.id, u.id, E'Its note\\n"quoted"', case when u.is_placeholder then now() + interval '1 minute' end
+    from (select id from ideas where account_id = $1 and moderation_state <> 'deleted' order by id limit 2) i,
+      (select id, false as is_placeholder from author union all select id, true from users where is_placeholder) u
+    order by i.id, u.id`,
+    [account_id],
+  );
   // Adds a merge that was undone, and a withdrawn vote on the target of a merge.
   await sql(
     `insert into merges (account_id, source_id, target_id, merged_at, unmerged_at)
@@ -108,6 +121,7 @@ const countRows = async ({ sql }: TestDatabase) =>
     select 'ideas' as what, count(*)::int from ideas where moderation_state <> 'deleted' union all
     select 'votes', count(*)::int from votes union all
     select 'comments', count(*)::int from comments union all
+    select 'notes', count(*)::int from idea_notes union all
     select 'merges', count(*)::int from merges union all
     select 'followers', count(*)::int from followers union all
     select 'tags', count(*)::int from idea_tags union all
@@ -157,6 +171,7 @@ test('the archive of an account has only known record types and no field or text
     'tag',
     'idea',
     'comment',
+    'note',
     'voter',
     'vote',
     'merge',
@@ -272,6 +287,7 @@ test('an import lists each invalid record with its line and the reason, writes n
     { ...idea, id: 'i5', note: 'unknown' },
     { ...comment, id: 'c1', body: 'y'.repeat(501) },
     { ...comment, id: 'c2', idea: 'i9', body: 'Whose?' },
+    { type: 'note', id: 'n1', idea: 'i1', author: 'z', body: 'By whom?', created_at: time },
     '{"type":',
     { type: 'webhook', id: 'w' },
     { ...merge, id: 'm1', source: 'i1', target: 'i1' },
@@ -289,12 +305,13 @@ test('an import lists each invalid record with its line and the reason, writes n
     ['line 9', /^idea: created_at: Must be a time/],
     ['line 10', /^idea: Unrecognized key: "note"$/],
     ['line 11', /^comment: body: Must have at most 500 characters$/],
-    ['line 13', /^The line is not JSON$/],
-    ['line 14', /^The type must be one of person, /],
+    ['line 14', /^The line is not JSON$/],
+    ['line 15', /^The type must be one of person, /],
     ['line 8', /^idea: no record before it has the id of its author, "q"$/],
     ['line 12', /^comment: no record before it has the id of its idea, "i9"$/],
-    ['line 16', /^vote: no record before it has the id of its voter, "nobody"$/],
-    ['line 15', /^merge: the source and the target must be two ideas of one board$/],
+    ['line 13', /^note: no record before it has the id of its author, "z"$/],
+    ['line 17', /^vote: no record before it has the id of its voter, "nobody"$/],
+    ['line 16', /^merge: the source and the target must be two ideas of one board$/],
   ] as const;
   expect(report.refusals).toEqual(
     expected.map(([place, reason]) => ({ place, reason: expect.stringMatching(reason) })),

@@ -23,6 +23,7 @@ import { exportRoute } from './export-route.ts';
 import { ideaListRoute } from './idea-list-routes.ts';
 import { ideaRoutes } from './idea-routes.ts';
 import { mergeRoutes } from './merge-routes.ts';
+import { noteRoutes } from './note-routes.ts';
 import { voteRoutes } from './vote-routes.ts';
 import { ideaPath, notices, presentPerson, wayBack, wayOf, wayToQueue } from './way-back.ts';
 
@@ -61,6 +62,7 @@ export const moderationRoutes: Route[] = [
   exportRoute,
   ...ideaRoutes,
   ...voteRoutes,
+  ...noteRoutes,
   ...mergeRoutes,
   ...blockRoutes,
 ];

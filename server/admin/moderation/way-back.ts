@@ -16,6 +16,9 @@ export const notices = {
   unmerged: 'moderation.notices.unmerged',
   followed: 'moderation.notices.followed',
   unfollowed: 'boards.notices.unfollowed',
+  note_added: 'moderation.notices.note_added',
+  note_edited: 'moderation.notices.note_edited',
+  note_deleted: 'moderation.notices.note_deleted',
   blocked: 'moderation.notices.blocked',
   unblocked: 'moderation.notices.unblocked',
 } satisfies Notices;

@@ -3,6 +3,7 @@ import { type Arguments, query } from '../../database/query.ts';
 import { withholdResponses } from '../erasure/redact-events.ts';
 import { commentIdInEvent } from '../events/recorded-event.ts';
 import type { WriteOperation } from '../operation.ts';
+import { replaceInAnswers } from '../replace-in-answers.ts';
 
 interface Replacement {
   ideaId: number;
@@ -15,7 +16,7 @@ type OfAccount = Replacement & { accountId: number };
 
 /** Replaces the text at the given paths of a JSON column. Skips a path if the JSON does not contain it. */
 function withText(
-  column: 'e.data' | 'e.body' | 'k.body',
+  column: 'e.data' | 'e.body',
   paths: readonly string[],
   text: RawBuilder<string>,
 ): RawBuilder<unknown> {
@@ -44,30 +45,6 @@ const rewriteEvents = query('replace_comment_in_events', (db, $: Arguments<OfAcc
 );
 
 /**
- * A request that creates a comment may have an Idempotency-Key. The server then stores the response. This statement
- * replaces the comment's text in that response.
- */
-const rewriteAnswer = query('replace_comment_in_answer', (db, $: Arguments<OfAccount>) =>
-  db
-    .updateTable('idempotency_keys as k')
-    .set({ body: sql<string>`${withText('k.body', ['{body}'], $.text)}::text` })
-    .where('k.account_id', '=', $.accountId)
-    .where(k =>
-      k(
-        'k.token_id',
-        '=',
-        sql<number>`any (array(${k
-          .selectFrom('api_tokens as t')
-          .select('t.id')
-          .where(t => t.and({ 't.account_id': $.accountId, 't.issuer_id': $.authorId }))}))`,
-      ),
-    )
-    .where(
-      sql<boolean>`k.body::jsonb @> jsonb_build_object('id', ${$.commentId}::bigint, 'idea_id', ${$.ideaId}::bigint)`,
-    ),
-);
-
-/**
  * Replaces the text of an edited or deleted comment in its copies, such as events. Also removes the stored responses of
  * webhook receivers to these events, because a response may repeat the text. Receivers keep the text that they received
  * before. Returns the events.
@@ -84,6 +61,7 @@ export async function replaceCopies(op: WriteOperation, replacement: Replacement
     accountId,
     events.map(({ id }) => id),
   );
-  await op.query(rewriteAnswer, { accountId, ...replacement });
+  const { commentId, ...rest } = replacement;
+  await replaceInAnswers(op, { kind: 'comment', id: commentId, ...rest });
   return events;
 }

@@ -16,15 +16,14 @@ import { type Redaction, redactActed } from './redact-events.ts';
 
 type UserBatch = Batch & { userId: number };
 
-const passComments = batchedChange(
-  'pass_comments_of_user',
-  'comments',
-  (db, $: Arguments<UserBatch & { placeholderId: number }>) =>
+const passTexts = (['comments', 'idea_notes'] as const).map(table =>
+  batchedChange(`pass_${table}_of_user`, table, (db, $: Arguments<UserBatch & { placeholderId: number }>) =>
     db
-      .updateTable('comments')
+      .updateTable(table)
       .set({ author_id: $.placeholderId })
-      .where(c => isInBatch('comments', $, c('author_id', '=', $.userId)))
+      .where(row => isInBatch(table, $, row('author_id', '=', $.userId)))
       .returning('id'),
+  ),
 );
 
 /**
@@ -97,6 +96,7 @@ const selectAccountLeft = query(
       .where('t.issuer_id', '=', $.userId);
     const left = rows('events', 'actor_id')
       .unionAll(rows('comments', 'author_id'))
+      .unionAll(rows('idea_notes', 'author_id'))
       .unionAll(rows('ideas', 'author_id'))
       .unionAll(answers)
       .unionAll(rows('voters', 'user_id'))
@@ -112,6 +112,7 @@ const selectAccountLeft = query(
 type TableOfUser =
   | 'events'
   | 'comments'
+  | 'idea_notes'
   | 'ideas'
   | 'voters'
   | 'followers'
@@ -133,7 +134,9 @@ export async function changeUserRows(
     const batch = { accountId, userId, batchSize };
     // Each of the following steps repeats until it finds no more rows.
     addCount(counts, 'events', await redactActed(database, redaction));
-    await runBatches(database, passComments, { ...batch, placeholderId: placeholder.id }, counts);
+    for (const change of passTexts) {
+      await runBatches(database, change, { ...batch, placeholderId: placeholder.id }, counts);
+    }
     addCount(counts, 'ideas', await moveIdeas(database, redaction, now));
     for (const change of changes) await runBatches(database, change, batch, counts);
   }

@@ -29,6 +29,7 @@ const removals = (
     'votes',
     'mentions',
     'comments',
+    'idea_notes',
     'followers',
     'idea_tags',
     'merges',

@@ -23,7 +23,7 @@ export async function previewCleanUp(database: QueryBuilding, graces: Graces, no
  * long.
  */
 function countOfAccount(db: Kysely<Tables>, accountId: number): Promise<RowCounts> {
-  const count = (table: 'boards' | 'memberships' | 'api_tokens' | 'webhook_endpoints' | 'events') =>
+  const count = (table: 'boards' | 'idea_notes' | 'memberships' | 'api_tokens' | 'webhook_endpoints' | 'events') =>
     countAll(db.selectFrom(table).where('account_id', '=', accountId));
   return db
     .selectFrom('ideas')
@@ -32,6 +32,7 @@ function countOfAccount(db: Kysely<Tables>, accountId: number): Promise<RowCount
       i.fn.countAll<number>().as('ideas'),
       i.fn.coalesce(i.fn.sum<number>(i('up_count', '+', i.ref('down_count'))), i.lit(0)).as('votes'),
       i.fn.coalesce(i.fn.sum<number>('comment_count'), i.lit(0)).as('comments'),
+      count('idea_notes').as('notes'),
       count('memberships').as('members'),
       count('api_tokens').as('tokens'),
       count('webhook_endpoints').as('webhooks'),
@@ -43,7 +44,7 @@ function countOfAccount(db: Kysely<Tables>, accountId: number): Promise<RowCount
 
 /** Counts the rows of a user in all accounts, because the user may have rows in any account. */
 function countOfUser(db: Kysely<Tables>, userId: number): Promise<RowCounts> {
-  type Table = 'ideas' | 'comments' | 'api_tokens' | 'memberships' | 'followers' | 'notifications';
+  type Table = 'ideas' | 'comments' | 'idea_notes' | 'api_tokens' | 'memberships' | 'followers' | 'notifications';
   const count = (table: Table, column: 'author_id' | 'issuer_id' | 'user_id') =>
     countAll(db.selectFrom(table).where(column, '=', userId));
   const votes = db
@@ -54,6 +55,7 @@ function countOfUser(db: Kysely<Tables>, userId: number): Promise<RowCounts> {
     .selectNoFrom([
       count('ideas', 'author_id').as('ideas'),
       count('comments', 'author_id').as('comments'),
+      count('idea_notes', 'author_id').as('notes'),
       countAll(votes).as('votes'),
       count('api_tokens', 'issuer_id').as('tokens'),
       count('memberships', 'user_id').as('memberships'),

@@ -104,13 +104,13 @@ export async function editIdea(op: WriteOperation, ideaId: number, changes: Idea
 }
 
 /**
- * Throws if an idea or a comment has changed after the time that the client sent. The caller holds the lock of the
+ * Throws if an idea, a comment or a note has changed after the time that the client sent. The caller holds the lock of the
  * idea.
  */
 export function checkUnchanged(
   updatedAt: string,
   ifUpdatedAt: string | undefined,
-  key: 'idea_changed' | 'comment_changed',
+  key: 'idea_changed' | 'comment_changed' | 'note_changed',
 ) {
   if (ifUpdatedAt !== undefined && Date.parse(ifUpdatedAt) !== Date.parse(updatedAt)) throw new DomainError(key);
 }

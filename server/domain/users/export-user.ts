@@ -159,6 +159,16 @@ export const exportSections: Readonly<Record<string, Section>> = {
         .where('c.author_id', '=', userId),
     ),
   },
+  notes: {
+    tables: ['idea_notes'],
+    read: inBatches(['n.id'], (db, userId) =>
+      db
+        .selectFrom('idea_notes as n')
+        .innerJoin('accounts as a', 'a.id', 'n.account_id')
+        .select(['n.id', 'a.slug as account', 'n.idea_id', 'n.body', 'n.created_at', 'n.edited_at'])
+        .where('n.author_id', '=', userId),
+    ),
+  },
   votes: { tables: ['voters', 'votes'], read: readVotes },
   follows: {
     tables: ['followers'],

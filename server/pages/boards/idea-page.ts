@@ -106,6 +106,7 @@ export async function showIdea(visit: BoardVisit, problem?: Problem) {
       action: (form: string) => pathInAdmin(visit, `/admin/ideas/${idea.id}/${form}`),
       adminPath: visit.path(`/admin/ideas/${idea.id}`),
       votesPath: visit.path(`/admin/ideas/${idea.id}/votes`),
+      notesPath: `${visit.path(`/admin/ideas/${idea.id}`)}#notes`,
       isFrozen: board.is_frozen,
       changes: presentChanges(visit, idea, board),
     },

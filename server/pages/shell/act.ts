@@ -63,6 +63,7 @@ const explained = [
   'idea_has_merged',
   'idea_changed',
   'comment_changed',
+  'note_changed',
   'unauthorized',
 ] as const satisfies ErrorKey[];
 

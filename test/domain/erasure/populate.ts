@@ -98,6 +98,7 @@ export async function populate(server: TestServer): Promise<Populated> {
   await by(ownToken, `POST /api/v1/ideas/${ideaId}/comments`, { body: 'We need this.' });
   await by(personToken, `POST /api/v1/ideas/${ideaId}/comments`, { body: 'So do I.' });
   await by(personToken, `POST /api/v1/ideas/${otherIdeaId}/comments`, { body: 'Offline, please.' });
+  await by(personToken, `POST /api/v1/ideas/${ideaId}/notes`, { body: 'A customer asked for this.' });
   await by(ownToken, `POST /api/v1/ideas/${ideaId}/status`, { status: 'planned' });
   await by(personToken, `POST /api/v1/ideas/${otherIdeaId}/status`, { status: 'planned' });
   await by(ownToken, `POST /api/v1/ideas/${ideaId}/tags`, { tag_id: personId });

@@ -63,6 +63,7 @@ describe('an erased user', () => {
           events: expect.any(Number),
           external_ids: 1,
           followers: 3,
+          idea_notes: 1,
           ideas: 4,
           idempotency_keys: expect.any(Number),
           identities: 1,
