@@ -35,6 +35,10 @@ async function importInto(account: string, ...parameters: string[]): Promise<Imp
         select coalesce(cu.name, '') || case when c.is_official then ' (official): ' else ': ' end || c.body
         from comments c join users cu on cu.id = c.author_id where c.idea_id = i.id order by c.id
       ) as comments,
+      array(
+        select nu.name || ': ' || n.body from idea_notes n join users nu on nu.id = n.author_id
+        where n.idea_id = i.id order by n.id
+      ) as notes,
       array(select fu.name from followers f join users fu on fu.id = f.user_id where f.idea_id = i.id order by 1) as followers
     from ideas i join boards b on b.id = i.board_id join statuses s on s.id = i.status_id join users u on u.id = i.author_id
       left join ideas t on t.id = i.merged_into_id join accounts a on a.id = i.account_id
@@ -106,7 +110,7 @@ test('an import of the CSV file of Fider creates ideas with the numbers of their
   expect(signIns).toEqual([]);
 });
 
-test('an import of responses of the Canny API creates ideas with votes and public comments', async () => {
+test('an import of responses of the Canny API creates ideas with votes and comments, and notes from internal comments', async () => {
   const ideas = await importInto('canny', fixture('canny'), '--from', 'canny', '--status', 'closed=archived');
   expect(ideas).toMatchObject([
     {
@@ -117,12 +121,13 @@ test('an import of responses of the Canny API creates ideas with votes and publi
       author: 'Sara Holm',
       tags: ['api #64748b'],
       comments: ['Ada Minner (official): We are on it.'],
+      notes: ['Ada Minner: Only for the team'],
     },
     { title: 'Fax', status: 'archived', up: 0, author: null },
   ]);
 });
 
-test('an import of a Quackback export creates ideas with votes and public comments, also from a single CSV file', async () => {
+test('an import of a Quackback export creates ideas with votes and comments, and notes from private comments, also from a single CSV file', async () => {
   const ideas = await importInto('quackback', fixture('quackback'), '--from', 'quackback');
   expect(ideas).toMatchObject([
     {
@@ -134,6 +139,7 @@ test('an import of a Quackback export creates ideas with votes and public commen
       author: 'Kim Dahl',
       tags: ['Speed #3b82f6'],
       comments: ['Kim Dahl: Works', 'Team (official): Out now'],
+      notes: ['Team: For the team'],
     },
     { title: 'Empty', body: 'Empty', status: 'open', up: 0, author: null },
   ]);

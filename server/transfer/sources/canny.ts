@@ -39,8 +39,6 @@ export const readCanny: Source = async function* (path, options) {
     yield* records.take();
   }
   for (const { place, fields: comment } of isWhole ? ((await fileOf('comments')) ?? []) : []) {
-    // Skips internal and private comments, because only the team may read them.
-    if (comment.internal === true || comment.private === true) continue;
     // Skips status changes without a text. Canny lists them as comments without a value.
     if (textOf(comment.value) === '') continue;
     records.comment(place, {
@@ -48,6 +46,7 @@ export const readCanny: Source = async function* (path, options) {
       idea: records.id(at(comment.post, 'id')),
       author: personOf(place, comment.author),
       body: comment.value,
+      isInternal: comment.internal === true || comment.private === true,
       isOfficial: at(comment.author, 'isAdmin') === true,
       createdAt: comment.created,
     });

@@ -164,6 +164,7 @@ export class ForeignRecords {
     if (idea.author !== null) this.follower(place, idea.id, idea.author, createdAt);
   }
 
+  /** Adds a comment. An internal comment, which only the team may read, becomes a note. */
   comment(
     place: string,
     {
@@ -171,6 +172,7 @@ export class ForeignRecords {
       idea,
       author,
       body,
+      isInternal = false,
       isOfficial = false,
       createdAt,
       editedAt,
@@ -179,27 +181,20 @@ export class ForeignRecords {
       idea: string;
       author: string | null;
       body: unknown;
+      isInternal?: boolean;
       isOfficial?: boolean;
       createdAt: unknown;
       editedAt?: unknown;
     },
   ): void {
     const created_at = timeOf(createdAt);
-    const comment = {
-      place,
-      value: {
-        type: 'comment',
-        id,
-        idea,
-        author,
-        body: textOf(body),
-        is_official: isOfficial,
-        created_at,
-        edited_at: editedAt ? timeOf(editedAt) : null,
-      } satisfies GivenRecord,
-    };
-    this.#comments.push({ at: created_at, comment });
-    if (author !== null) this.follower(place, idea, author, created_at);
+    const edited_at = editedAt ? timeOf(editedAt) : null;
+    const text = { id, idea, author, body: textOf(body), created_at, edited_at };
+    const value: GivenRecord = isInternal
+      ? { type: 'note', ...text }
+      : { type: 'comment', ...text, is_official: isOfficial };
+    this.#comments.push({ at: created_at, comment: { place, value } });
+    if (author !== null && !isInternal) this.follower(place, idea, author, created_at);
   }
 
   vote(place: string, idea: string, person: string, createdAt: unknown): void {

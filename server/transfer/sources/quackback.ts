@@ -44,14 +44,14 @@ async function* readWorkspace(directory: string, records: ForeignRecords): Async
   }
   yield* records.take();
   for (const { place, fields: comment } of await table('post_comments')) {
-    // Skips private and unpublished comments, because only the team may read them.
-    if (comment.is_private === 'true' || comment.moderation_state !== 'published') continue;
+    if (comment.moderation_state !== 'published') continue;
     const edited = comment.updated_at !== comment.created_at ? comment.updated_at : undefined;
     records.comment(place, {
       id: records.id(comment.id),
       idea: records.id(comment.post_id),
       author: records.person(place, { name: comment.author_name, email: comment.author_email }),
       body: comment.content,
+      isInternal: comment.is_private === 'true',
       isOfficial: comment.is_team_member === 'true',
       createdAt: comment.created_at,
       editedAt: edited,
