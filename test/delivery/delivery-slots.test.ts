@@ -48,6 +48,11 @@ function startPatientWorker(environment: Record<string, string> = {}, quickMs = 
 }
 
 /**
+ * The time after which a receiver counts as slow. A quick receiver never needs so long, not even on a busy machine.
+ */
+const quickMs = 1_500;
+
+/**
  * Makes a receiver delay its responses. The returned function sends the delayed responses. After that, the receiver
  * answers each request with 204 at once.
  */
@@ -132,11 +137,11 @@ test('if a process is killed while webhook deliveries wait in its memory for a f
 
 test('a worker sends only one delivery at a time to a webhook endpoint that responds with 200 but slowly', async () => {
   const receiver = await startReceiverForTest(response => {
-    setTimeout(() => response.writeHead(200).end(), 600);
+    setTimeout(() => response.writeHead(200).end(), quickMs + 100);
   });
   const { world, ideas } = await createAccount();
   const { id } = await addWebhook(db, world, { url: receiver.url });
-  await startPatientWorker({}, 500);
+  await startPatientWorker({}, quickMs);
   await record(ideas.slice(0, 4));
   await delivered(id);
   expect(receiver.received).toHaveLength(4);
@@ -247,7 +252,7 @@ test('hanging chat channels of one account get at most half of all concurrent ch
 
 test('a slow chat channel gets one post at a time and does not delay the other channels of its account', async () => {
   const slow = await startReceiverForTest(response => {
-    setTimeout(() => response.writeHead(200).end(), 600);
+    setTimeout(() => response.writeHead(200).end(), quickMs + 100);
   });
   const well = await startReceiverForTest();
   const { world, ideas } = await createAccount();
@@ -255,7 +260,7 @@ test('a slow chat channel gets one post at a time and does not delay the other c
   // The server has four job queues for the chat channels of an account. So of the five channels, at least two share a
   // queue.
   for (let n = 0; n < 4; n++) await addChannel(world, `${well.url}/hooks/${n}`);
-  await startPatientWorker({}, 500);
+  await startPatientWorker({}, quickMs);
   await record(ideas.slice(0, 1));
   await well.waitForRequests(4);
   await slow.waitForRequests(1);

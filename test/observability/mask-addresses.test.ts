@@ -154,9 +154,12 @@ describe('email addresses in any text', () => {
     fc.assert(
       fc.property(around, address, around, fc.constantFrom(String, encodeURIComponent), (before, one, after, write) => {
         const masked = mask(`${before} ${write(one)} ${after}`);
-        expect(masked.toLowerCase()).not.toContain(one.toLowerCase());
-        expect(masked.toLowerCase()).not.toContain(encodeURIComponent(one).toLowerCase());
-        expect(masked).toContain(`#${hashOf(one)}`);
+        const [shown] = masked.match(new RegExp(`\\S*#${hashOf(one)}`)) ?? [];
+        expect(shown).toMatch(/^\S\*{3}@\S\*{3}(\.[^@\s]*)?#/u);
+        // Leaves out the masked address, because it contains an address such as a***@a.
+        const others = masked.replace(shown ?? '', '').toLowerCase();
+        expect(others).not.toContain(one.toLowerCase());
+        expect(others).not.toContain(encodeURIComponent(one).toLowerCase());
       }),
       { numRuns: 2_000 },
     );
