@@ -82,15 +82,18 @@ CREATE TABLE users (
   confirmed_email text,
   language text,
   wants_mentions boolean DEFAULT true NOT NULL,
+  mail_frequency text DEFAULT 'immediately'::text NOT NULL,
   CONSTRAINT users_pkey PRIMARY KEY (id),
   CONSTRAINT users_email_check CHECK ((email IS NULL) = is_placeholder),
   CONSTRAINT users_erasure_check CHECK (erasure_began_at IS NULL OR deletion_requested_at IS NOT NULL AND NOT is_placeholder),
+  CONSTRAINT users_mail_frequency_check CHECK (mail_frequency = ANY (ARRAY['immediately'::text, 'daily'::text, 'weekly'::text])),
   CONSTRAINT users_name_check CHECK (char_length(name) >= 1 AND char_length(name) <= 100)
 );
 CREATE UNIQUE INDEX users_canonical_email_key ON users USING btree (canonical_email);
 CREATE INDEX users_deletion_requested_at_idx ON users USING btree (deletion_requested_at) WHERE deletion_requested_at IS NOT NULL;
 CREATE INDEX users_email_beginning_idx ON users USING btree (lower(email) text_pattern_ops);
 CREATE UNIQUE INDEX users_email_key ON users USING btree (lower(replace(email, 'İ'::text, ''::text)));
+CREATE INDEX users_mail_frequency_id_idx ON users USING btree (mail_frequency, id) WHERE mail_frequency <> 'immediately'::text;
 CREATE INDEX users_name_beginning_idx ON users USING btree (lower(name) text_pattern_ops);
 CREATE UNIQUE INDEX users_placeholder_key ON users USING btree (is_placeholder) WHERE is_placeholder;
 CREATE INDEX users_without_canonical_email_idx ON users USING btree (id) WHERE canonical_email IS NULL AND NOT is_placeholder;

@@ -143,7 +143,12 @@ function selectRecipients(
         join => join.onTrue(),
       )
       .innerJoin('users as u', 'u.id', 'c.user_id')
-      .select(u => ['u.id', u('u.notification_email', 'is not', null).as('has_address')])
+      .select(u => [
+        'u.id',
+        u
+          .and([u('u.notification_email', 'is not', null), u('u.mail_frequency', '=', 'immediately')])
+          .as('is_mailed_now'),
+      ])
       .where('u.is_placeholder', '=', false)
       .where('u.id', '>', $.after)
       .where('u.id', 'is distinct from', $.actorId)
@@ -308,7 +313,7 @@ async function addNotifications(
   if (recipients.length === 0) return;
   const userIds = recipients.map(({ id }) => id);
   const notifications = await transaction.query(insertNotifications, { ...event, userIds, kind, now });
-  const mailable = new Set(recipients.filter(({ has_address }) => has_address).map(({ id }) => id));
+  const mailable = new Set(recipients.filter(({ is_mailed_now }) => is_mailed_now).map(({ id }) => id));
   const entries: NotificationToMail[] = notifications
     .filter(({ user_id }) => mailable.has(user_id))
     .map(({ id }) => ({ account_id: event.accountId, id }));

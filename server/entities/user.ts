@@ -1,6 +1,11 @@
 import { type InferEntity, p } from '@mikro-orm/core';
 import { bigint, creationTime, defineTable, timestamp } from './columns.ts';
 
+/** How often a person gets notifications by mail: each one immediately, or a summary once a day or once a week. */
+export const mailFrequencies = ['immediately', 'daily', 'weekly'] as const;
+
+export type MailFrequency = (typeof mailFrequencies)[number];
+
 export const User = defineTable('User', 'users', {
   id: bigint().primary().autoincrement(),
   /**
@@ -24,6 +29,7 @@ export const User = defineTable('User', 'users', {
   notificationEmail: p.text().nullable(),
   /** Whether the user gets notifications of mentions. */
   wantsMentions: p.boolean().default(true),
+  mailFrequency: p.text().$type<MailFrequency>().default('immediately'),
   /**
    * The language that the user chose for pages and mails. Null if the user has chosen none, so that pages are in the
    * browser's language.

@@ -5,9 +5,11 @@ import { postToChat } from '../delivery/chat/post-to-chat.ts';
 import type { TaskDependencies } from '../delivery/dependencies.ts';
 import { buildAccountMailTasks } from '../delivery/mail/account-mails.ts';
 import { mailNotifications } from '../delivery/mail/mail-notifications.ts';
+import { mailSummary } from '../delivery/mail/mail-summary.ts';
 import { tellPeople } from '../delivery/tell-people.ts';
 import { deliverWebhooks } from '../delivery/webhooks/deliver-webhooks.ts';
 import { replaceCopiesOfIdea } from '../domain/ideas/replace-copies.ts';
+import { addSummaries, type SummaryFrequency } from '../domain/notifications/summaries.ts';
 import { addExpiryNotices } from '../domain/tokens/expiry-notices.ts';
 import { fillCanonicalAddresses } from '../domain/users/fill-canonical-addresses.ts';
 import { wakeOverdueLanes } from '../domain/webhooks/wake-lanes.ts';
@@ -38,12 +40,14 @@ export function buildTasks(deps: TaskDependencies): TaskList {
     fill_canonical_addresses: () => fillCanonicalAddresses(deps.database),
     record_audit_event: recordAuditEntries(deps.audit),
     deliver_webhooks: deliverWebhooks(deps),
+    add_summaries: payload => addSummaries(deps.queue, (payload as { frequency: SummaryFrequency }).frequency),
     announce_token_expiry: () => addExpiryNotices(deps.queue),
     wake_overdue_webhooks: () => wakeOverdueLanes(deps.queue),
     sweep_events: () => sweepEvents(deps),
     clear_old_events: () => clearOld(deps.queue, deps.stopping),
     ...buildAccountMailTasks(deps),
     ...mailNotifications(deps),
+    mail_summary: mailSummary(deps),
     tell_people: tellPeople(deps),
     replace_copies_of_idea: payload => {
       const { account_id: accountId, idea_id: ideaId } = payload as { account_id: number; idea_id: number };
@@ -62,6 +66,8 @@ const coreCrontab = `
 */5 * * * * wake_overdue_webhooks ?max=1
 5,15,25,35,45,55 * * * * sweep_events ?max=1
 17 * * * * clear_old_events ?max=1
+0 7 * * * add_summaries ?id=daily&fill=12h&max=1 {frequency:"daily"}
+0 7 * * 1 add_summaries ?id=weekly&fill=2d&max=1 {frequency:"weekly"}
 `;
 
 /** Returns the crontab of the periodic tasks, in UTC. */

@@ -92,6 +92,30 @@ test('a user can change their name, and the profile pages escape HTML in the nam
   ]);
 });
 
+describe('how often a person gets mail', () => {
+  const choose = (mail_frequency: string) => send(`${profile}/mail-frequency`, { mail_frequency });
+  const stored = () => server.sql('select mail_frequency from users where id = $1', [userId]);
+  const chosenIn = ({ html }: { html: string }) => /<option value="(\w+)" selected>[^<]*summary/.exec(html)?.[1];
+
+  test('a person with an address for notifications chooses a summary in the profile, and the audit log records the change', async () => {
+    expect((await visitor.get(profile)).html).not.toContain('mail-frequency');
+    await server.sql('update users set notification_email = email where id = $1', [userId]);
+    server.auditLines.length = 0;
+    expect((await choose('weekly')).location).toBe(`${profile}?notice=saved`);
+    expect([await stored(), chosenIn(await visitor.get(profile))]).toEqual([[{ mail_frequency: 'weekly' }], 'weekly']);
+    expect(readAudit(server.auditLines)).toMatchObject([
+      { event: 'user.updated', by_user_id: userId, user_id: userId, changed: ['mail_frequency'] },
+    ]);
+  });
+
+  test('a person cannot choose an unknown frequency of mails, and the old choice stays', async () => {
+    await server.sql(`update users set notification_email = email, mail_frequency = 'daily' where id = $1`, [userId]);
+    const refused = await choose('hourly');
+    expect([refused.status, refused.html.includes('Choose how often you get mail.')]).toEqual([422, true]);
+    expect(await stored()).toEqual([{ mail_frequency: 'daily' }]);
+  });
+});
+
 describe('the language of the pages', () => {
   const choose = (language: string) => send(`${profile}/language`, { language });
   const stored = async () =>
@@ -443,6 +467,7 @@ test('every form of the profile needs a session and a form_token', async () => {
     '',
     '/email',
     '/notification-email',
+    '/mail-frequency',
     '/password',
     '/confirm',
     '/delete',

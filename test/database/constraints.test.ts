@@ -242,6 +242,13 @@ const promises: Promised[] = [
     accepted: ['a', '1-b', 'a'.repeat(63)],
   },
   {
+    constraint: 'users_mail_frequency_check',
+    promise: 'a person gets mail immediately, daily or weekly',
+    statement: 'update users set mail_frequency = $1 where id = :member',
+    refused: ['hourly', ''],
+    accepted: ['immediately', 'daily', 'weekly'],
+  },
+  {
     constraint: 'boards_language_check',
     promise: 'the language of a board is a language that the search supports',
     statement: 'update boards set language = $1 where id = :board',

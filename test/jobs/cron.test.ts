@@ -153,4 +153,10 @@ test('the worker has a handler for every task of the cron schedule, and the hear
   const heartbeat = items.find(({ task }) => task === 'heartbeat');
   const minutes = [...Array(60).keys()].map(min => ({ min, hour: 0, date: 1, month: 1, dow: 0 }));
   expect(minutes.every(minute => heartbeat?.match(minute))).toBe(true);
+  const summaries = items.filter(({ task }) => task === 'add_summaries');
+  const sevenOn = (dow: number) => ({ min: 0, hour: 7, date: 1, month: 1, dow });
+  expect(summaries.map(({ payload, match }) => [payload, [0, 1, 2].map(dow => match(sevenOn(dow)))])).toEqual([
+    [{ frequency: 'daily' }, [true, true, true]],
+    [{ frequency: 'weekly' }, [false, true, false]],
+  ]);
 });

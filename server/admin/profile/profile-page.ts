@@ -1,6 +1,7 @@
 import { findHolds } from '../../domain/erasure/request-deletion.ts';
 import type { AccountOfUser } from '../../domain/sign-in/session.ts';
 import { readUser } from '../../domain/users/list-users.ts';
+import { mailFrequencies } from '../../entities/user.ts';
 import { optionsOf } from '../../pages/shell/choices.ts';
 import type { Problem } from '../../pages/shell/form.ts';
 import type { NavigationLink } from '../../pages/shell/page.ts';
@@ -30,7 +31,7 @@ const notices = textKeysIn('profile.notices');
 export async function showProfile(
   visit: OwnVisit,
   problem?: Problem,
-  refusedForm?: 'name' | 'language' | 'email' | 'notifications' | 'password',
+  refusedForm?: 'name' | 'language' | 'email' | 'notifications' | 'frequency' | 'password',
 ) {
   const { config } = visit.server;
   const { user, holds } = await visit.administer(async admin => {
@@ -47,6 +48,10 @@ export async function showProfile(
     notificationEmail: user.notification_email === null ? undefined : shownAddress(user.notification_email),
     givenNotificationEmail:
       refusedForm === 'notifications' ? visit.field('notification_email').trim() : (user.notification_email ?? ''),
+    mailFrequencies: optionsOf(
+      mailFrequencies.map(frequency => [frequency, t(`profile.mail_frequency.${frequency}`)]),
+      user.mail_frequency,
+    ),
     wantsMentions: user.wants_mentions,
     // Whether the server can send mail. Without mail, users cannot confirm a new e-mail address.
     isMailed: config.SMTP_URL !== undefined,

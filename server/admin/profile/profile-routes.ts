@@ -6,6 +6,7 @@ import { changePassword } from '../../domain/sign-in/set-password.ts';
 import { updateUser } from '../../domain/users/edit-user.ts';
 import { exportUser, recordExport } from '../../domain/users/export-user.ts';
 import { lockUser } from '../../domain/users/find-user.ts';
+import { mailFrequencies } from '../../entities/user.ts';
 import { FormProblem, ownProblemOf, type Problem } from '../../pages/shell/form.ts';
 import {
   accountAround,
@@ -40,6 +41,11 @@ export function serveProfile(app: FastifyInstance, server: ServerDependencies) {
       path: '/admin/profile/language',
       run: saveLanguage,
       again: (visit, p) => showProfile(visit, p, 'language'),
+    },
+    {
+      path: '/admin/profile/mail-frequency',
+      run: saveMailFrequency,
+      again: (visit, p) => showProfile(visit, p, 'frequency'),
     },
     { path: '/admin/profile/delete', show: askForDeletion, run: requestDeletion, problemOf: ownProblemOf },
     { path: '/admin/profile/export', show: showExport, run: sendExport },
@@ -124,6 +130,13 @@ async function saveLanguage(visit: OwnVisit) {
   const language = languageOf(code) ?? null;
   if (language === null && code !== '') throw new FormProblem(422, t('profile.language.unknown'));
   await visit.administer(async admin => updateUser(admin, await lockUser(admin, visit.user.id), { language }));
+  return profilePath(visit, 'saved');
+}
+
+async function saveMailFrequency(visit: OwnVisit) {
+  const mailFrequency = mailFrequencies.find(one => one === visit.field('mail_frequency'));
+  if (mailFrequency === undefined) throw new FormProblem(422, t('profile.mail_frequency.unknown'));
+  await visit.administer(async admin => updateUser(admin, await lockUser(admin, visit.user.id), { mailFrequency }));
   return profilePath(visit, 'saved');
 }
 

@@ -1,15 +1,11 @@
 import type { TaskList } from 'graphile-worker';
-import { type Arguments, query, type RowOf } from '../../database/query.ts';
-import { targetIdInEvent, textInEvent } from '../../domain/events/recorded-event.ts';
-import { linkToIdeas } from '../../domain/ideas/present-idea.ts';
-import { activeMemberships } from '../../domain/members/authority.ts';
-import { contentOfNotification } from '../../domain/notifications/notification-content.ts';
-import { hasIdeaPage, type NotificationKind } from '../../domain/notifications/notification-words.ts';
+import { type Arguments, query } from '../../database/query.ts';
 import type { NotificationToMail } from '../../domain/notifications/notifications.ts';
 import { type Subscription, unsubscribeUrl } from '../../domain/notifications/unsubscribe-token.ts';
 import { readerOf, writeFor } from '../../text/language.ts';
 import { deliver } from '../channel.ts';
 import type { TaskDependencies } from '../dependencies.ts';
+import { type MailableNotification, mailableNotifications, pageOfNotification } from './mailable-notifications.ts';
 import { type Mail, type Mailer, requireMailer } from './mailer.ts';
 import { writeNotificationMail } from './write-mail.ts';
 
@@ -22,63 +18,9 @@ const selectAccount = query('select_account_of_notifications', (db, $: Arguments
     .limit(1),
 );
 
-/** A notification that must be mailed, with the contents of its mail. */
-type DueNotification = RowOf<typeof selectDue>;
-
-/** The kinds of notifications that are mailed only to users who still follow the idea. */
-const followedKinds = ['idea.status_changed', 'idea.merged', 'idea.unmerged', 'comment.created'];
-
-/**
- * Selects the notifications to mail. Skips users who were blocked, left the account, unfollowed the idea or turned off
- * mentions after the notification was created. `followed_id` is the idea that the user stops following with the mail's
- * unsubscribe link.
- */
 const selectDue = query('select_due_notifications', (db, $: Arguments<{ accountId: number; ids: readonly number[] }>) =>
-  db
-    .selectFrom('notifications as n')
-    .innerJoin('users as u', 'u.id', 'n.user_id')
-    .innerJoin(activeMemberships(db, $.accountId).select('m.user_id').as('m'), 'm.user_id', 'n.user_id')
-    .leftJoin('events as e', join => join.on('e.account_id', '=', $.accountId).onRef('e.id', '=', 'n.event_id'))
-    .leftJoinLateral(
-      from =>
-        from
-          .selectFrom('followers as f')
-          .select('f.idea_id')
-          .where('f.account_id', '=', $.accountId)
-          .whereRef('f.user_id', '=', 'n.user_id')
-          .where(f =>
-            f.or([
-              f('f.idea_id', '=', f.ref('e.idea_id')),
-              f.and([f('n.kind', '=', 'idea.merged'), f('f.idea_id', '=', targetIdInEvent)]),
-            ]),
-          )
-          .orderBy(f => f('f.idea_id', '=', f.ref('e.idea_id')), 'desc')
-          .limit(1)
-          .as('f'),
-      join => join.onTrue(),
-    )
-    .leftJoin('webhook_endpoints as w', join =>
-      join.on('w.account_id', '=', $.accountId).onRef('w.id', '=', 'n.endpoint_id'),
-    )
-    .select(n => [
-      'n.id',
-      'n.account_id',
-      n.ref('n.kind').$castTo<NotificationKind>().as('kind'),
-      'n.user_id',
-      n.ref('u.notification_email').$notNull().as('address'),
-      'u.language',
-      'e.idea_id',
-      'f.idea_id as followed_id',
-      targetIdInEvent.as('target_id'),
-      textInEvent('board', 'slug').as('board_slug'),
-    ])
-    .select(contentOfNotification(1001))
-    .where('n.account_id', '=', $.accountId)
+  mailableNotifications(db, $.accountId)
     .where(n => n('n.id', '=', n.fn.any($.ids)))
-    .where('n.mailed_at', 'is', null)
-    .where('u.notification_email', 'is not', null)
-    .where(n => n.or([n('f.idea_id', 'is not', null), n('n.kind', 'not in', followedKinds)]))
-    .where(n => n.or([n('u.wants_mentions', '=', true), n('n.kind', '<>', 'user.mentioned')]))
     .orderBy('n.id'),
 );
 
@@ -134,7 +76,7 @@ export function mailNotifications(deps: TaskDependencies) {
    * Sends one mail and marks its notification as mailed. If only this mail failed, returns the error. If no mail can be
    * sent now, throws.
    */
-  async function mailOne(mailer: Mailer, notification: DueNotification): Promise<Error | undefined> {
+  async function mailOne(mailer: Mailer, notification: MailableNotification): Promise<Error | undefined> {
     const outcome = await deliver(mailer, mailOf(notification), { metrics });
     if (outcome.result === 'failed') return new Error(outcome.reason);
     const { id, account_id: accountId } = notification;
@@ -143,18 +85,13 @@ export function mailNotifications(deps: TaskDependencies) {
     return undefined;
   }
 
-  function mailOf(notification: DueNotification): Mail {
-    const { id, kind, idea_id, board_slug, target_id } = notification;
+  function mailOf(notification: MailableNotification): Mail {
+    const { id, idea_id } = notification;
     const endingUrl = unsubscribeUrl(config, unsubscribeTokens.make(subscriptionOf(notification)));
-    // The author of a rejected or deleted idea cannot open its page, so the mail has no link to the idea. A merged
-    // idea is shown on the page of its target.
-    const shownId = kind === 'idea.merged' ? target_id : idea_id;
-    const ideaPage =
-      shownId === null || board_slug === null ? config.BASE_URL : linkToIdeas(config, board_slug)(shownId);
     const content = writeFor(readerOf(notification.language), () =>
       writeNotificationMail({
         ...notification,
-        url: hasIdeaPage(kind) ? ideaPage : null,
+        url: pageOfNotification(config, notification),
         unsubscribeUrl: endingUrl,
       }),
     );
@@ -173,7 +110,7 @@ export function mailNotifications(deps: TaskDependencies) {
  * Returns the subscription that a mail's unsubscribe link ends: all notification mails to the user, the notifications of
  * mentions, or the following of one idea.
  */
-function subscriptionOf({ kind, user_id, idea_id, followed_id }: DueNotification): Subscription {
+function subscriptionOf({ kind, user_id, idea_id, followed_id }: MailableNotification): Subscription {
   if (kind === 'user.mentioned') return { userId: user_id, ideaId: 'mentions' };
   if (kind === 'idea.pending' || kind === 'webhook.disabled') return { userId: user_id, ideaId: 'all' };
   return { userId: user_id, ideaId: followed_id ?? idea_id ?? 'all' };

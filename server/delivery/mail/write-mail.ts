@@ -17,7 +17,7 @@ interface LinkMail {
   /** An optional paragraph before the paragraph that explains the link. */
   sentence?: string;
   purpose: string;
-  link: { label: string; url: string };
+  link: Link;
   /** The advice for a reader who did not ask for the mail. */
   otherwise: string;
 }
@@ -59,7 +59,7 @@ export function writeNotificationMail(about: NotificationMail): MailContent {
  * text into links. So this function makes the links of the quotation itself, and they show the real host.
  */
 export function writeSubscribedMail({ url, unsubscribeUrl, ...words }: SubscribedMail): MailContent {
-  const quote = words.quote ? truncate(plainLines(words.quote), maxQuoteLength) : '';
+  const quote = quoteOf(words.quote, maxQuoteLength);
   return {
     subject: words.subject,
     language: currentLanguage(),
@@ -72,12 +72,72 @@ export function writeSubscribedMail({ url, unsubscribeUrl, ...words }: Subscribe
     html: pageOf(
       words.subject,
       html`<p>${words.sentence}</p>
-${quote !== '' && html`<blockquote style="margin:16px 0;padding:0 16px;border-left:3px solid #d6d3d1;white-space:pre-wrap">${linkedText(quote)}</blockquote>`}
+${quotation(quote)}
 ${url !== null && html`<p><a href="${url}">${words.link}</a></p>`}
 <hr style="border:0;border-top:1px solid #d6d3d1">
 <p style="font-size:13px;color:#57534e">${words.reason}<br><a href="${unsubscribeUrl}" style="color:#57534e">${words.ending}</a></p>`,
     ),
   };
+}
+
+interface Link {
+  label: string;
+  url: string;
+}
+
+/** The parts of a mail with several notifications, in the language of the reader. */
+interface SummaryMail {
+  subject: string;
+  entries: readonly Pick<SubscribedMail, 'sentence' | 'quote' | 'link' | 'url'>[];
+  more: Link;
+  reason: string;
+  settings: Link;
+  ending: Link;
+}
+
+/** A summary quotes less of each text than a mail with one notification. */
+const maxQuoteInSummary = 300;
+
+/** Writes a mail with several notifications. The quotations have the same form as in a mail with one notification. */
+export function writeSummaryMail({ subject, entries, more, reason, settings, ending }: SummaryMail): MailContent {
+  const shown = entries.map(entry => ({ ...entry, quote: quoteOf(entry.quote, maxQuoteInSummary) }));
+  return {
+    subject,
+    language: currentLanguage(),
+    text: [
+      ...shown.map(({ sentence, quote, link, url }) =>
+        [`* ${sentence}`, ...(quote ? [quote.replace(/^/gm, '> ')] : []), ...(url ? [`${link}: ${url}`] : [])].join(
+          '\n',
+        ),
+      ),
+      `${more.label}:\n${more.url}`,
+      `-- \n${reason}\n${settings.label}: ${settings.url}\n${ending.label}: ${ending.url}`,
+    ].join('\n\n'),
+    html: pageOf(
+      subject,
+      html`${shown.map(
+        ({ sentence, quote, link, url }) => html`<p style="margin-bottom:4px">${sentence}</p>
+${quotation(quote)}
+${url !== null && html`<p style="margin-top:4px"><a href="${url}">${link}</a></p>`}
+`,
+      )}<p><a href="${more.url}">${more.label}</a></p>
+<hr style="border:0;border-top:1px solid #d6d3d1">
+<p style="font-size:13px;color:#57534e">${reason}<br>${[settings, ending].map(
+        ({ label, url }, index) => html`${index > 0 && html`<br>`}<a href="${url}" style="color:#57534e">${label}</a>`,
+      )}</p>`,
+    ),
+  };
+}
+
+function quoteOf(text: string | null, maxLength: number): string {
+  return text ? truncate(plainLines(text), maxLength) : '';
+}
+
+function quotation(quote: string) {
+  return (
+    quote !== '' &&
+    html`<blockquote style="margin:16px 0;padding:0 16px;border-left:3px solid #d6d3d1;white-space:pre-wrap">${linkedText(quote)}</blockquote>`
+  );
 }
 
 function pageOf(subject: string, content: ReturnType<typeof html>): string {

@@ -1,5 +1,5 @@
 import { type Arguments, query } from '../../database/query.ts';
-import { User } from '../../entities/user.ts';
+import { type MailFrequency, User } from '../../entities/user.ts';
 import { t } from '../../text/catalogue.ts';
 import type { Language } from '../../text/language.ts';
 import { type Administration, AdministrationError, explainViolations, noteFields } from '../administration.ts';
@@ -76,11 +76,19 @@ interface UserChanges {
   language?: Language | null;
   /** Whether the user gets notifications of mentions. */
   wantsMentions?: boolean;
+  mailFrequency?: MailFrequency;
 }
 
 export async function updateUser(admin: Administration, user: User, changes: UserChanges): Promise<void> {
-  const { notificationEmail, language, wantsMentions } = changes;
-  const changedFields = noteFields(user, ['name', 'email', 'notificationEmail', 'language', 'wantsMentions']);
+  const { notificationEmail, language, wantsMentions, mailFrequency } = changes;
+  const changedFields = noteFields(user, [
+    'name',
+    'email',
+    'notificationEmail',
+    'language',
+    'wantsMentions',
+    'mailFrequency',
+  ]);
   if (changes.name !== undefined) user.name = checkName(changes.name, 100);
   if (changes.email !== undefined) user.email = checkEmail(changes.email);
   if (notificationEmail !== undefined) {
@@ -88,6 +96,7 @@ export async function updateUser(admin: Administration, user: User, changes: Use
   }
   if (language !== undefined) user.language = language;
   if (wantsMentions !== undefined) user.wantsMentions = wantsMentions;
+  if (mailFrequency !== undefined) user.mailFrequency = mailFrequency;
   const { email: address } = changes;
   await explainViolations(emailTaken(user.email ?? ''), async () => {
     await admin.em.flush();

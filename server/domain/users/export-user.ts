@@ -289,7 +289,17 @@ function inBatches<Row extends object>(
 export async function* exportUser({ db }: QueryBuilding, userId: number, now: Date): AsyncIterable<string> {
   const profile = await db
     .selectFrom('users')
-    .select(['id', 'name', 'email', 'notification_email', 'wants_mentions', 'avatar_url', 'language', 'is_operator'])
+    .select([
+      'id',
+      'name',
+      'email',
+      'notification_email',
+      'wants_mentions',
+      'mail_frequency',
+      'avatar_url',
+      'language',
+      'is_operator',
+    ])
     .select(['created_at', 'deletion_requested_at'])
     .where('id', '=', userId)
     .executeTakeFirstOrThrow();

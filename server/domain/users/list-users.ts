@@ -23,6 +23,7 @@ function userViews(db: Kysely<Tables>) {
       'u.name',
       'u.notification_email',
       'u.wants_mentions',
+      'u.mail_frequency',
       accountsOf(u).as('accounts'),
       'u.deletion_requested_at',
       'u.erasure_began_at',

@@ -6,6 +6,7 @@ import { inviteMember } from '../../../server/domain/invitations/invite-member.t
 import { mergeIdea, unmergeIdea } from '../../../server/domain/merging/merge-idea.ts';
 import { approveIdea, rejectIdea } from '../../../server/domain/moderation/moderate-idea.ts';
 import { followIdea } from '../../../server/domain/notifications/followers.ts';
+import { addSummaries } from '../../../server/domain/notifications/summaries.ts';
 import { notify, type SecondFactorChange } from '../../../server/domain/second-factor/second-factor.ts';
 import { requestPasswordLink } from '../../../server/domain/sign-in/password-links.ts';
 import { setPassword } from '../../../server/domain/sign-in/set-password.ts';
@@ -118,6 +119,12 @@ const kinds: Record<string, (scene: Scene) => Promise<unknown>> = {
     const authorId = await createMember(server, scene.world.accountId, 'member', 'Eve');
     const idea = { title: 'Export', body: '1 2 3' };
     await runAsUser(server, scene.world, authorId, op => createIdea(op, idea), false);
+  },
+  'a summary of notifications': async scene => {
+    await server.sql(`update users set mail_frequency = 'daily' where id = $1`, [scene.readerId]);
+    await byOwner(scene, op => setIdeaStatus(op, scene.ideaId, 'planned'));
+    await runJobs(server);
+    await addSummaries(server.database, 'daily');
   },
   'a notification about a disabled webhook': async ({ world }) => {
     const { id: endpointId } = await addWebhook(server, world, { url: 'https://hooks.example.com/ideas' });

@@ -1,0 +1,215 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { commentOnIdea } from '../../../server/domain/comments/comments.ts';
+import { followIdea, unfollowIdea } from '../../../server/domain/notifications/followers.ts';
+import { addSummaries } from '../../../server/domain/notifications/summaries.ts';
+import { setIdeaStatus } from '../../../server/domain/statuses/set-idea-status.ts';
+import { disableEndpoint } from '../../../server/domain/webhooks/disable-endpoint.ts';
+import type { MailFrequency } from '../../../server/entities/user.ts';
+import { createMember, createWorld, insertIdea, type World } from '../../helpers/fixtures.ts';
+import { closeAfterAll } from '../../helpers/for-file.ts';
+import { makeJobsDue, runJobs } from '../../helpers/jobs.ts';
+import { runAsUser } from '../../helpers/run-as-user.ts';
+import { startServerForFile } from '../../helpers/server.ts';
+import { startSmtpReceiver } from '../../helpers/smtp-receiver.ts';
+import { addWebhook, administer } from '../../helpers/webhooks.ts';
+
+let world: World;
+let ideaId: number;
+
+const smtp = closeAfterAll(await startSmtpReceiver());
+const server = await startServerForFile({ environment: { SMTP_URL: smtp.url, BASE_URL: 'https://ideas.example.com' } });
+
+beforeEach(async () => {
+  world = await createWorld(server);
+  ideaId = await insertIdea(server, world, { title: 'Dark mode' });
+});
+
+afterEach(async () => {
+  smtp.received.length = 0;
+  smtp.accept();
+  await server.sql('delete from graphile_worker._private_jobs');
+  await server.sql(`update users set mail_frequency = 'immediately'`);
+});
+
+/** Creates a member who follows the idea and gets mail at <name>@example.com. */
+async function createFollower(name: string, frequency: MailFrequency, at = { world, ideaId }) {
+  const userId = await createMember(server, at.world.accountId, 'member', name);
+  await server.sql('update users set notification_email = $2, mail_frequency = $3 where id = $1', [
+    userId,
+    `${name}@example.com`,
+    frequency,
+  ]);
+  await administer(server, admin => followIdea(admin, at.world.accountId, { ideaId: at.ideaId, userId }));
+  return userId;
+}
+
+const act = <T>(work: Parameters<typeof runAsUser<T>>[3], at = world) => runAsUser(server, at, at.ownerId, work);
+const setStatus = (status: string, id = ideaId) => act(op => setIdeaStatus(op, id, status));
+const comment = (body: string) => act(op => commentOnIdea(op, ideaId, body));
+const subjects = () => smtp.received.map(({ to, mail }) => [to, mail?.subject]);
+const unmailed = (userId: number) =>
+  server.sql('select kind from notifications where user_id = $1 and mailed_at is null', [userId]);
+
+/** Runs the scheduled job of the summaries, and the jobs that it adds. */
+async function mailSummaries(frequency: 'daily' | 'weekly') {
+  await addSummaries(server.database, frequency);
+  expect(await runJobs(server)).toEqual([]);
+}
+
+describe('the time of the mail', () => {
+  test.each(['daily', 'weekly'] as const)(
+    'a person who chose a %s summary gets no mail immediately, but one summary of all notifications, and no notification twice',
+    async frequency => {
+      const userId = await createFollower('grace', frequency);
+      await createFollower('ada', 'immediately');
+      await setStatus('planned');
+      await comment('We begin\nin spring.');
+      await runJobs(server);
+      expect(subjects()).toEqual([
+        ['ada@example.com', '“Dark mode” is now planned'],
+        ['ada@example.com', 'The owner commented on “Dark mode”'],
+      ]);
+      smtp.received.length = 0;
+      await mailSummaries(frequency === 'daily' ? 'weekly' : 'daily');
+      expect(smtp.received).toEqual([]);
+      await mailSummaries(frequency);
+      expect(subjects()).toEqual([['grace@example.com', '2 new notifications from An account']]);
+      expect(await unmailed(userId)).toEqual([]);
+      await mailSummaries(frequency);
+      expect(smtp.received).toHaveLength(1);
+      await setStatus('done');
+      await runJobs(server);
+      smtp.received.length = 0;
+      await mailSummaries(frequency);
+      expect(subjects()).toEqual([['grace@example.com', '1 new notification from An account']]);
+    },
+  );
+
+  test('the mail about a disabled webhook arrives immediately, also for a person who chose a weekly summary', async () => {
+    await server.sql(
+      `update users set notification_email = 'owner@example.com', mail_frequency = 'weekly' where id = $1`,
+      [world.ownerId],
+    );
+    const { id: endpointId } = await addWebhook(server, world, { url: 'https://hooks.example.com/ideas' });
+    await server.database.transaction(transaction =>
+      disableEndpoint(transaction, { accountId: world.accountId, endpointId }, 'Gone'),
+    );
+    await runJobs(server);
+    expect(smtp.received.map(({ to }) => to)).toEqual(['owner@example.com']);
+    await mailSummaries('weekly');
+    expect(smtp.received).toHaveLength(1);
+  });
+
+  test('several runs of the scheduled job at the same time cause one summary, and a mail server that fails gets it again later', async () => {
+    const userId = await createFollower('grace', 'daily');
+    await setStatus('planned');
+    await runJobs(server);
+    smtp.refuse('grace@example.com', 451);
+    await Promise.all([1, 2, 3, 4].map(() => addSummaries(server.database, 'daily')));
+    expect(await runJobs(server)).toMatchObject([{ task: 'mail_summary' }]);
+    expect(await unmailed(userId)).toHaveLength(1);
+    smtp.accept();
+    await makeJobsDue(server);
+    await runJobs(server);
+    expect(subjects()).toEqual([['grace@example.com', '1 new notification from An account']]);
+    expect(await unmailed(userId)).toEqual([]);
+  });
+});
+
+describe('the content of a summary', () => {
+  test('a summary has the notifications in the order of their times, each with its quotation and its link, and explains how to change the mails', async () => {
+    await createFollower('grace', 'daily');
+    await setStatus('planned');
+    await comment('We begin <b>in spring</b>.\n-- x\nSee https://a.example/b');
+    await runJobs(server);
+    await mailSummaries('daily');
+    const { mail, raw } = smtp.received[0] ?? {};
+    const url = `https://ideas.example.com/b/${world.boardSlug}/ideas/${ideaId}`;
+    const [slug] = await server.sql<{ slug: string }>('select slug from accounts where id = $1', [world.accountId]);
+    expect(mail?.text?.replace(/token=\S+/, 'token=TOKEN')).toBe(`* The owner moved “Dark mode” to planned.
+Read the idea: ${url}
+
+* The owner commented on “Dark mode”:
+> We begin <b>in spring</b>.
+> -- x
+> See https://a.example/b
+Read the idea: ${url}
+
+See all notifications:
+https://ideas.example.com/admin/profile/notifications?account=${slug?.slug}
+
+-- 
+You get this summary once a day, because you chose this in your profile.
+Change how often you get mail: https://ideas.example.com/admin/profile?account=${slug?.slug}
+Get no more mail: https://ideas.example.com/unsubscribe?token=TOKEN
+`);
+    expect(mail?.html).toContain('We begin &lt;b&gt;in spring&lt;/b&gt;.');
+    expect(mail?.html).not.toContain('<b>');
+    expect(mail?.html?.split(`href="${url}"`)).toHaveLength(3);
+    expect(raw).toMatch(/^List-Unsubscribe-Post: List-Unsubscribe=One-Click/im);
+  });
+
+  test('a summary of more than 30 notifications shows the newest 30, says that there are more, and leaves none for the next summary', async () => {
+    const userId = await createFollower('grace', 'daily');
+    for (let n = 1; n <= 33; n++) await setStatus(n % 2 ? 'planned' : 'open');
+    await runJobs(server);
+    await mailSummaries('daily');
+    const { mail } = smtp.received[0] ?? {};
+    expect(mail?.subject).toBe('More than 30 new notifications from An account');
+    expect(mail?.text?.match(/^\* /gm)).toHaveLength(30);
+    expect(mail?.text).toMatch(/^\* The owner moved “Dark mode” to open\./);
+    expect(mail?.text).toContain('There are more. See all notifications:');
+    expect(await unmailed(userId)).toEqual([]);
+  });
+
+  test('a summary has only notifications that are unread and that the person still wants, and without any there is no mail', async () => {
+    const userId = await createFollower('grace', 'daily');
+    const otherId = await insertIdea(server, world, { title: 'Exports' });
+    await administer(server, admin => followIdea(admin, world.accountId, { ideaId: otherId, userId }));
+    await setStatus('planned');
+    await setStatus('planned', otherId);
+    await comment('Read already.');
+    await runJobs(server);
+    await administer(server, admin => unfollowIdea(admin, { ideaId: otherId, userId }));
+    await server.sql(`update notifications set read_at = now() where user_id = $1 and kind = 'comment.created'`, [
+      userId,
+    ]);
+    await mailSummaries('daily');
+    expect(smtp.received.map(({ mail }) => mail?.text?.match(/^\* .*/gm))).toEqual([
+      ['* The owner moved “Dark mode” to planned.'],
+    ]);
+    await setStatus('done');
+    await runJobs(server);
+    await server.sql('insert into user_blocks (account_id, user_id) values ($1, $2)', [world.accountId, userId]);
+    await mailSummaries('daily');
+    expect(smtp.received).toHaveLength(1);
+  });
+
+  test('a person in two accounts gets one summary for each account, with the notifications of this account only', async () => {
+    const userId = await createFollower('grace', 'weekly');
+    const other = await createWorld(server);
+    await server.sql(`insert into memberships (account_id, user_id, role) values ($1, $2, 'member')`, [
+      other.accountId,
+      userId,
+    ]);
+    const otherId = await insertIdea(server, other, { title: 'Elsewhere' });
+    await administer(server, admin => followIdea(admin, other.accountId, { ideaId: otherId, userId }));
+    await setStatus('planned');
+    await act(op => setIdeaStatus(op, otherId, 'done'), other);
+    await runJobs(server);
+    await mailSummaries('weekly');
+    expect(smtp.received.map(({ mail }) => mail?.text?.match(/^\* .*/gm)?.join()).sort()).toEqual([
+      '* The owner moved “Dark mode” to planned.',
+      '* The owner moved “Elsewhere” to done.',
+    ]);
+  });
+
+  test('a summary leaves out notifications that are older than its days', async () => {
+    const userId = await createFollower('grace', 'daily');
+    await setStatus('planned');
+    await runJobs(server);
+    await server.sql(`update notifications set created_at = now() - interval '73 hours' where user_id = $1`, [userId]);
+    await mailSummaries('daily');
+    expect(smtp.received).toEqual([]);
+  });
+});
