@@ -1,5 +1,6 @@
 import { parse } from 'node-html-parser';
 import { beforeEach, describe, expect, test } from 'vitest';
+import { requirePlaceholder } from '../../server/domain/erasure/placeholder.ts';
 import { linkToIdeas } from '../../server/domain/ideas/present-idea.ts';
 import { mergeIdea } from '../../server/domain/merging/merge-idea.ts';
 import { iconPath, stylesheetPath } from '../../server/pages/shell/assets.ts';
@@ -418,6 +419,18 @@ describe('caches', () => {
       expect([accepted, headers.get('content-language')]).toEqual([accepted, language]);
       expect(text).toContain(`<html lang="${language}">`);
       expect(text).toContain(skip);
+    }
+  });
+
+  test("the author of an erased user's idea has a name in the language of the page", async () => {
+    const { id: authorId } = await requirePlaceholder(server.database, new Date());
+    const id = await put('The one', 'new', { authorId });
+    for (const [language, name] of [
+      ['en', 'by Deleted user'],
+      ['de', 'von (gelöscht)'],
+    ] as const) {
+      const { text } = await get(ideaPath(id), { 'accept-language': language });
+      expect(parse(text).querySelector('main')?.textContent).toContain(name);
     }
   });
 

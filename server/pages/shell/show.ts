@@ -1,11 +1,16 @@
 import { countLimit } from '../../domain/bounded-count.ts';
+import { placeholderName } from '../../domain/erasure/placeholder.ts';
 import { hasOwnAddress } from '../../domain/identities/own-address.ts';
 import { type TextKey, type TextValues, t } from '../../text/catalogue.ts';
 import { forEachLanguage } from '../../text/language.ts';
 import { shortLine } from '../../text/plain-text.ts';
 
-/** Formats a name for a page: on one line, without characters that could make the name look like another name. */
+/**
+ * Formats a name for a page: on one line, without characters that could make the name look like another name. Translates
+ * the name of all erased users.
+ */
 export function shownName(name: string): string {
+  if (name === placeholderName) return t('shell.missing.user');
   return shortLine(name, 100, t('shell.missing.name'));
 }
 
