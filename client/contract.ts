@@ -84,7 +84,7 @@ export const eventTypes: readonly EventBody['type'][] = [
 ];
 
 /**
- * `read`: read the board and its published ideas. `write`: also create ideas, vote and comment. `moderate`: also change statuses and tags, merge, write notes, and read pending ideas.
+ * `read`: read the board and its published ideas. `write`: also create ideas, vote and comment. `moderate`: also change statuses and tags, merge, read and write notes, and read pending ideas.
  */
 export type Grant = 'read' | 'write' | 'moderate';
 /** `manage_webhooks`: manage the webhooks of the boards of the token. */

@@ -6,7 +6,7 @@ export const grants = ['read', 'write', 'moderate'] as const;
 export const Grant = z.enum(grants).meta({
   title: 'Grant',
   description:
-    '`read`: read the board and its published ideas. `write`: also create ideas, vote and comment. `moderate`: also change statuses and tags, merge, write notes, and read pending ideas.',
+    '`read`: read the board and its published ideas. `write`: also create ideas, vote and comment. `moderate`: also change statuses and tags, merge, read and write notes, and read pending ideas.',
 });
 export type Grant = z.infer<typeof Grant>;
 

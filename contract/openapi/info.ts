@@ -34,7 +34,7 @@ A token has two rate limits: one for reads and one for writes. \`x-bucket\` name
 
 ## Retries
 
-You can safely retry a POST with an \`Idempotency-Key\`: the server runs it once and repeats the response. A vote, a status, a tag or a merge is an end state, so repeating it changes nothing even without a key. Reads of a board return an \`ETag\`. Send it as \`If-None-Match\`: while it is current, the response is 304 and does not count against the rate limit.
+You can safely retry a POST with an \`Idempotency-Key\`: the server runs it once and repeats the response. Repeating a vote, a status, a tag or a merge changes nothing, even without a key. Reads of a board return an \`ETag\`. Send it as \`If-None-Match\`: while it is current, the response is 304 and does not count against the rate limit.
 
 ## Lists
 

@@ -16,7 +16,7 @@ export const transferTimeoutMs = 3_600_000;
 
 export const addExportCommand = verb({
   description:
-    'Writes an archive with the boards, ideas, comments, votes and people of an account, as JSON Lines. The archive has personal data, but no passwords, tokens or other secrets. Servers may run meanwhile.',
+    'Writes an archive with the boards, ideas, comments, notes, votes and people of an account, as JSON Lines. The archive has personal data, but no passwords, tokens or other secrets. Servers may run meanwhile.',
   examples: ['export --account acme --out acme.jsonl.gz', 'export --account acme'],
   input: {
     ...inAccount,

@@ -8,6 +8,7 @@ import { chatEventTypes } from '../domain/chat/channels.ts';
 import { commentIdInEvent, findAccountOfEvent, targetIdInEvent, textInEvent } from '../domain/events/recorded-event.ts';
 import { activeMemberships } from '../domain/members/authority.ts';
 import type { NotificationToMail } from '../domain/notifications/notifications.ts';
+import { moderatingRoles } from '../entities/membership.ts';
 import { chatQueue } from './chat/chat-queues.ts';
 import type { TaskDependencies } from './dependencies.ts';
 
@@ -174,7 +175,7 @@ const selectModerators = selectRecipients('select_moderators_to_tell', (db, $) =
     .selectFrom('memberships as m')
     .select('m.user_id')
     .where('m.account_id', '=', $.accountId)
-    .where('m.role', 'in', ['owner', 'admin', 'moderator'])
+    .where('m.role', 'in', moderatingRoles)
     .where('m.user_id', '>', $.after),
 );
 

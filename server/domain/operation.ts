@@ -1,5 +1,5 @@
 import type { Queryable } from '../database/database.ts';
-import type { AuditTrail } from './administration.ts';
+import type { Administration, AuditTrail } from './administration.ts';
 
 type Reader = Actor | PublicReader;
 
@@ -49,10 +49,22 @@ export interface Operation extends ReadOperation {
 
 export interface WriteOperation extends Operation {
   /**
-   * The audit trail of a change that the user makes on a page. Undefined for a change with a token or by an extension.
-   * Webhooks report such a change, but the audit log does not.
+   * The audit trail of a change that the user makes on a page. Undefined for most changes with a token or by an
+   * extension. Webhooks report such a change, but the audit log does not.
    */
   readonly audit?: AuditTrail;
+}
+
+/** The context of an operation on a board that always records audit entries. */
+export interface AuditedOperation extends Administration {
+  readonly actor: Actor;
+}
+
+/** Returns the context for operations of an actor on a board. */
+export function actingIn(admin: Administration, actor: Actor): AuditedOperation {
+  // Uses `admin` as the prototype instead of copying it. A copy would create the entity manager and the query builder,
+  // which few operations need.
+  return Object.assign<Administration, Pick<AuditedOperation, 'actor'>>(Object.create(admin), { actor });
 }
 
 /** The voter id of a person who has not voted yet. No real voter has this id. */

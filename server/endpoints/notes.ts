@@ -1,6 +1,7 @@
 import { defaultPerPage } from '../../contract/pagination.ts';
 import { turnOnIdea } from '../domain/ideas/lock-ideas.ts';
 import { addNote, deleteNote, editNote, listNotes, noteSort, presentNote } from '../domain/notes/notes.ts';
+import { actingIn } from '../domain/operation.ts';
 import { placeOf, presentPage } from '../domain/pagination.ts';
 import type { OperationRunner } from '../http/operation-runner.ts';
 import type { Endpoints } from '../http/ts-rest.ts';
@@ -28,10 +29,13 @@ export function noteEndpoints(runner: OperationRunner): NoteEndpoints {
       }),
 
     deleteNote: ({ request, reply, params, query }) =>
-      runner.write({ request, reply, params, query, turns: () => [turnOnIdea(params.id)] }, async op => {
-        await deleteNote(op, placeIn(params));
-        return { status: 200, body: { id: params.noteId, deleted: true } };
-      }),
+      runner.administer(
+        { request, reply, params, query, turns: () => [turnOnIdea(params.id)] },
+        async (admin, actor) => {
+          await deleteNote(actingIn(admin, actor), placeIn(params));
+          return { status: 200, body: { id: params.noteId, deleted: true } };
+        },
+      ),
   };
 }
 

@@ -4,6 +4,9 @@ import { bigint, creationTime, defineTable } from './columns.ts';
 export const roles = ['owner', 'admin', 'moderator', 'member'] as const;
 export type Role = (typeof roles)[number];
 
+/** The roles that may moderate the boards of the account. */
+export const moderatingRoles = ['owner', 'admin', 'moderator'] as const satisfies readonly Role[];
+
 export const Membership = defineTable('Membership', 'memberships', {
   accountId: bigint().primary(),
   userId: bigint().primary(),

@@ -4,7 +4,7 @@ import { type Grant, grantsOfQuery, includesGrant } from '../../contract/grants.
 import type { RouteMetadata } from '../../contract/routes.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import { DomainError } from '../domain/domain-error.ts';
-import type { Role } from '../entities/membership.ts';
+import { moderatingRoles } from '../entities/membership.ts';
 import { auditRefusedGrant } from './audit-refusals.ts';
 import { authenticate, authenticateAgain, chargeAddress } from './authenticate.ts';
 import type { GrantedBoard, Principal } from './find-tokens.ts';
@@ -146,8 +146,6 @@ export function withoutWriting(principal: Principal): Principal {
   return { ...principal, isReadOnly: true, boards, capabilities: [] };
 }
 
-const moderatingRoles: readonly (Role | null)[] = ['owner', 'admin', 'moderator'];
-
 /**
  * Returns the grant on a board that the token can use now. If the issuer of the token is blocked, the grant is `read`.
  * The token can use the grant `moderate` only if the issuer may moderate.
@@ -162,5 +160,5 @@ export function usableGrant(principal: Principal, board: GrantedBoard): Grant {
  * Authentication, 3).
  */
 export function isModerateEffective(principal: Principal, board: GrantedBoard): boolean {
-  return board.grant === 'moderate' && moderatingRoles.includes(principal.issuer.role);
+  return board.grant === 'moderate' && moderatingRoles.some(role => role === principal.issuer.role);
 }

@@ -92,8 +92,8 @@ const oldEvents = deletion('delete_old_events', 'events', eventBatchSize, db =>
 );
 
 /**
- * The batch size for deleted ideas. It is small, because the rows of each idea's comments and votes are removed
- * together with the idea.
+ * The batch size for deleted ideas. It is small, because the rows of each idea's comments, notes and votes are
+ * removed together with the idea.
  */
 const ideaBatchSize = 10;
 
@@ -152,8 +152,8 @@ export function clearExpired(queue: Queryable, stopping: AbortSignal): Promise<v
 }
 
 /**
- * Deletes old events with their deliveries and notifications, and then the rows of deleted ideas with their comments and
- * votes. Also clears the old networks of tokens.
+ * Deletes old events with their deliveries and notifications, and then the rows of deleted ideas with their comments,
+ * notes and votes. Also clears the old networks of tokens.
  */
 export function clearOld(queue: Queryable, stopping: AbortSignal): Promise<void> {
   return clear(queue, [oldEvents, deletedIdeas, oldNetworks], stopping);

@@ -18,7 +18,7 @@ const instructions = `Idea-Board hosts feedback boards. People submit ideas, vot
 - id is the number of an idea: #42 is the idea with the id 42. For tag_id, get_board lists the tags with their ids.
 - A list has pages of per_page entries. While has_more is true, repeat the call with next_cursor as cursor, and without page.
 - Texts are plain text. Titles have at most 200 characters, bodies 10,000, notes 2,000 and comments 500.
-- Other people see everything you write, under the name of the user who issued the token. Write only what the user asked for. You cannot edit or delete it.
+- Other people see what you write, under the name of the user who issued the token; only moderators see notes. Write only what the user asked for.
 - Reads are limited per minute, and writes per hour. A write counts even if it changes nothing. A result tells you when few calls are left.
 - To moderate, the user who issued the token must be a moderator.
 - A refusal says why, and what to do next. Do not repeat a refused call unchanged.

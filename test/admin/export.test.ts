@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { exportSections, exportUser, notExported } from '../../server/domain/users/export-user.ts';
 import { marker, person, populate, recoveryCode } from '../domain/erasure/populate.ts';
 import { readAudit } from '../helpers/audit.ts';
-import { createMember, createWorld } from '../helpers/fixtures.ts';
+import { createMember, createWorld, insertIdea } from '../helpers/fixtures.ts';
 import { startServerForFile } from '../helpers/server.ts';
 import { givePassword, Visitor } from './visitor.ts';
 
@@ -100,6 +100,24 @@ test('a person can download a file with their own data of two accounts', async (
   ]) {
     expect([name, data[name].length > 0]).toEqual([name, true]);
   }
+});
+
+test('the export of own data has the notes of a person only while the person is a moderator of the account', async () => {
+  const world = await createWorld(server);
+  const userId = await createMember(server, world.accountId, 'moderator');
+  const ideaId = await insertIdea(server, world);
+  await server.sql(
+    `insert into idea_notes (account_id, idea_id, author_id, body)
+    values ($1, $2, $3, 'By the person'), ($1, $2, $4, 'By somebody else')`,
+    [world.accountId, ideaId, userId, world.ownerId],
+  );
+  const notes = async () => {
+    const { notes }: { notes: { body: string }[] } = JSON.parse((await piecesOf(userId)).join(''));
+    return notes.map(({ body }) => body);
+  };
+  expect(await notes()).toEqual(['By the person']);
+  await server.sql(`update memberships set role = 'member' where user_id = $1`, [userId]);
+  expect(await notes()).toEqual([]);
 });
 
 test("the export of a person's data contains no secrets, and no ideas or comments by other people", async () => {

@@ -1,9 +1,10 @@
 import { parse } from 'node-html-parser';
 import { beforeEach, expect, test } from 'vitest';
 import { readAudit } from '../helpers/audit.ts';
-import { createMember, createWorld, insertIdea, type World } from '../helpers/fixtures.ts';
+import { createMember, createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
+import { request } from '../helpers/request.ts';
 import { startServerForFile } from '../helpers/server.ts';
-import { type Seen, signedIn, type Visitor } from './visitor.ts';
+import { hiddenFields, type Seen, signedIn, type Visitor } from './visitor.ts';
 
 let world: World;
 let adaId: number;
@@ -74,7 +75,9 @@ test('an empty or too long note is refused, the form keeps the text, and nothing
   for (const body of [' ', 'x'.repeat(2_001)]) {
     const refused = await add(ada, body);
     expect([refused.status, problemIn(refused)]).toEqual([422, 'Enter a note of 1 to 2,000 characters.']);
-    expect(parse(refused.html).querySelector('form[action$="/notes"] textarea')?.textContent).toBe(body);
+    const field = parse(refused.html).querySelector('form[action$="/notes"] textarea');
+    expect([field?.textContent, field?.getAttribute('aria-invalid')]).toEqual([body, 'true']);
+    expect(field?.getAttribute('aria-describedby')).toContain('problem');
   }
   expect(await stored()).toEqual([]);
 });
@@ -83,19 +86,16 @@ test('if another moderator has changed the note meanwhile, an edit is refused on
   const id = noteIdIn(await add(ada, 'Three customers.'));
   const form = pathOf(`/notes/${id}/edit`);
   const opened = await ben.get(form);
-  const hidden = Object.fromEntries(
-    parse(opened.html)
-      .querySelectorAll('main input[type=hidden]')
-      .map(input => [input.getAttribute('name') ?? '', input.getAttribute('value') ?? '']),
-  );
+  const hidden = hiddenFields(opened.html, form);
   const edited = await ada.submit(form, form, { body: 'Four customers.' });
   expect(edited.location).toBe(`${pathOf()}?notice=note_edited#note-${id}`);
   const refused = await ben.post(form, { ...hidden, body: 'Five customers.' });
   expect([refused.status, problemIn(refused)]).toEqual([
     409,
-    'Somebody else has changed the note. Compare your text with the note, then save it again.',
+    'Somebody else has changed the note. Compare the two texts, then save yours again.',
   ]);
   expect(await stored()).toMatchObject([{ body: 'Four customers.' }]);
+  expect(parse(refused.html).querySelector('[aria-labelledby=other] .prose')?.textContent).toBe('Four customers.');
   const field = parse(refused.html).querySelector('textarea')?.textContent;
   const updatedAt = parse(refused.html).querySelector('input[name=if_updated_at]')?.getAttribute('value') ?? '';
   const saved = await ben.post(form, { ...hidden, if_updated_at: updatedAt, body: field ?? '' });
@@ -121,11 +121,12 @@ test('a moderator confirms the deletion of a note of another moderator, and the 
 test('on a frozen board, people can delete notes, but cannot add or edit them', async () => {
   const id = noteIdIn(await add(ada, 'A customer name.'));
   const opened = await ada.get(pathOf());
-  const formToken = /name="form_token" value="([^"]+)"/.exec(opened.html)?.[1] ?? '';
+  const hidden = hiddenFields(opened.html, pathOf('/notes'));
   await server.sql('update boards set is_frozen = true where id = $1', [world.boardId]);
   for (const action of ['/notes', `/notes/${id}/edit`]) {
-    const refused = await ada.post(pathOf(action), { form_token: formToken, body: 'Another.' });
+    const refused = await ada.post(pathOf(action), { ...hidden, body: 'Another.' });
     expect([action, refused.status, problemIn(refused)]).toEqual([action, 423, expect.stringMatching(/frozen/)]);
+    expect(parse(refused.html).querySelector('textarea')?.textContent).toBe('Another.');
   }
   const { html } = await ada.get(pathOf());
   expect(html).not.toContain(`action="${pathOf('/notes')}"`);
@@ -144,4 +145,49 @@ test('the page of an idea shows 20 notes, oldest first, and links to the next on
   const first = readNotes(await ada.get(pathOf()));
   expect(first.notes).toEqual(Array.from({ length: 20 }, (_, n) => `Note ${n + 1}`));
   expect(readNotes(await ada.get(first.next ?? ''))).toEqual({ notes: ['Note 21'], next: undefined });
+  const { location } = await add(ada, 'Note 22');
+  const page = await ada.get((location ?? '').replace(/#.*/, ''));
+  expect(readNotes(page).notes).toEqual(['Note 22']);
+  expect(page.html).toContain(`id="${location?.split('#')[1]}"`);
+});
+
+test('if the server refuses an edit for another reason than a conflict, the form still notices a change by another moderator', async () => {
+  const id = noteIdIn(await add(ada, 'Three customers.'));
+  const form = pathOf(`/notes/${id}/edit`);
+  const hidden = hiddenFields((await ben.get(form)).html, form);
+  await ada.submit(form, form, { body: 'Four customers.' });
+  const refused = await ben.post(form, { ...hidden, body: ' ' });
+  expect(refused.status).toBe(422);
+  expect((await ben.post(form, { ...hiddenFields(refused.html, form), body: 'Five.' })).status).toBe(409);
+  expect(await stored()).toMatchObject([{ body: 'Four customers.' }]);
+});
+
+test('a line break of a browser is one character, and a note that is saved without a change stays unchanged', async () => {
+  const lines = Array(200).fill('123456789');
+  const id = noteIdIn(await add(ada, `${lines.join('\n')}!`));
+  expect(await stored()).toMatchObject([{ body: `${lines.join('\n')}!` }]);
+  const form = pathOf(`/notes/${id}/edit`);
+  await ben.submit(form, form, { body: `${lines.join('\n')}!` });
+  expect((await ben.get(pathOf())).html).not.toContain('edited');
+});
+
+test('moderators read and delete the notes about a rejected idea on its page, but cannot edit them, and the API does not show them', async () => {
+  ideaId = await insertIdea(server, world, { title: 'Spam?', moderationState: 'pending' });
+  const id = noteIdIn(await add(ada, 'The password is hunter2.'));
+  await ada.submit(pathOf('/reject'), pathOf('/reject'), { reason: 'No.' });
+  const seen = await ben.get(pathOf());
+  expect(readNotes(seen).notes).toEqual(['The password is hunter2.']);
+  expect(parse(seen.html).querySelector('section[aria-labelledby=notes] textarea')).toBeNull();
+  const edit = pathOf(`/notes/${id}/edit`);
+  expect(seen.html).not.toContain(edit);
+  expect((await ben.get(edit)).status).toBe(404);
+  const { token } = await issueToken(server, world, 'moderate');
+  for (const line of [`GET /api/v1/ideas/${ideaId}/notes`, `DELETE /api/v1/ideas/${ideaId}/notes/${id}`]) {
+    expect((await request(server, line, { token })).key).toBe('not_found');
+  }
+  const form = pathOf(`/notes/${id}/delete`);
+  const { location } = await ben.submit(form, form);
+  expect(location).toBe(`${pathOf()}?notice=note_deleted#notes`);
+  expect(await stored()).toEqual([]);
+  expect((await ben.get(pathOf())).html).not.toContain('id="notes"');
 });

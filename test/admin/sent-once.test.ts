@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createWorld } from '../helpers/fixtures.ts';
+import { createWorld, insertIdea } from '../helpers/fixtures.ts';
 import { startServerForFile } from '../helpers/server.ts';
 import { addWebhook } from '../helpers/webhooks.ts';
 import { enrol } from './authenticator.ts';
@@ -8,11 +8,13 @@ import { type Fields, givePassword, hiddenFields, type Seen, signedIn, Visitor }
 const server = await startServerForFile({ environment: { WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8' } });
 const world = await createWorld(server);
 const visitor = await signedIn(server, world.ownerId);
+const ideaId = await insertIdea(server, world);
 const { id: webhookId } = await addWebhook(server, world, { url: 'http://127.0.0.1:9/hook' });
 
 interface Case {
-  /** The path of the page, which is also the target of its form. */
+  /** The path of the page. It is also the target of its form, unless `action` names another path. */
   page: string;
+  action?: string;
   fields: () => Record<string, string>;
   /** Invalid values of fields. The server refuses a form that contains them. */
   wrong: Record<string, string>;
@@ -47,6 +49,14 @@ const forms: Record<string, Case> = {
     done: 201,
     left: () => count('invitations'),
   },
+  'a note': {
+    page: `/admin/ideas/${ideaId}`,
+    action: `/admin/ideas/${ideaId}/notes`,
+    fields: () => ({ body: 'Three customers asked.' }),
+    wrong: { body: ' ' },
+    done: 303,
+    left: () => count('idea_notes'),
+  },
   'a chat channel': {
     page: '/admin/chat',
     fields: () => ({ kind: 'mattermost', board: world.boardSlug, url: 'http://127.0.0.1:9/hooks/k' }),
@@ -59,14 +69,14 @@ const forms: Record<string, Case> = {
 const sendAll = (path: string, fields: Fields) => Promise.all([1, 2, 3].map(() => visitor.post(path, fields)));
 
 test.each(Object.keys(forms))('%s is created only once if its form is sent several times', async name => {
-  const { page, fields, wrong, done, left } = forms[name] as Case;
-  const hidden = hiddenFields((await visitor.get(page)).html, page);
+  const { page, action = page, fields, wrong, done, left } = forms[name] as Case;
+  const hidden = hiddenFields((await visitor.get(page)).html, action);
   const before = Number(await left());
   // After a validation error, the person can correct the form and send it again.
-  expect((await visitor.post(page, { ...hidden, ...fields(), ...wrong })).status).toBe(422);
+  expect((await visitor.post(action, { ...hidden, ...fields(), ...wrong })).status).toBe(422);
   const answers = [
-    ...(await sendAll(page, { ...hidden, ...fields() })),
-    await visitor.post(page, { ...hidden, ...fields() }),
+    ...(await sendAll(action, { ...hidden, ...fields() })),
+    await visitor.post(action, { ...hidden, ...fields() }),
   ];
   expect(answers.map(answer => answer.status).sort()).toEqual([done, 409, 409, 409].sort());
   for (const { status, html } of answers)
@@ -74,7 +84,7 @@ test.each(Object.keys(forms))('%s is created only once if its form is sent sever
   expect(await left()).toBe(before + 1);
   // The form on the error page has a new form_id.
   const refused = answers.find(({ status }) => status === 409)?.html ?? '';
-  expect((await visitor.post(page, { ...hiddenFields(refused, page), ...fields() })).status).toBe(done);
+  expect((await visitor.post(action, { ...hiddenFields(refused, action), ...fields() })).status).toBe(done);
   expect(await left()).toBe(before + 2);
 });
 

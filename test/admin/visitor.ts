@@ -37,12 +37,15 @@ export class Visitor {
     return this.#send(path, { headers });
   }
 
-  /** Sends fields in the way that a browser sends a form of this server. */
+  /** Sends fields in the way that a browser sends a form of this server. A browser sends line breaks as CRLF. */
   post(path: string, fields: Fields, { headers = {} }: Sending = {}): Promise<Seen> {
+    const pairs = Array.isArray(fields) ? fields : Object.entries(fields);
     return this.#send(path, {
       method: 'POST',
       headers: { origin: originOf(this.#server), ...headers },
-      body: new URLSearchParams(fields),
+      body: new URLSearchParams(
+        pairs.map(([name, value]) => [name, value.replaceAll(/\r?\n/g, '\r\n')] as [string, string]),
+      ),
     });
   }
 

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { readAudit } from '../helpers/audit.ts';
 import { testClock } from '../helpers/clock.ts';
 import { createMember, createWorld, insertComment, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
 import { runJobs } from '../helpers/jobs.ts';
@@ -20,6 +21,7 @@ beforeAll(async () => {
 });
 beforeEach(async () => {
   clock.set(now);
+  server.auditLines.length = 0;
   world = await createWorld(server);
   ideaId = await insertIdea(server, world);
   ({ token } = await issueToken(server, world, 'moderate'));
@@ -207,7 +209,7 @@ describe('the edit of a note', () => {
   });
 });
 
-test('a moderator deletes a note of any author for good, and a second deletion gets 404', async () => {
+test('a moderator deletes a note of any author for good, a second deletion gets 404, and the audit log records the deletion without the text', async () => {
   const colleague = await createMember(server, world.accountId, 'moderator');
   const { token: other } = await issueToken(server, world, 'moderate', { issuerId: colleague });
   const { body: note } = await add('A customer name.', { by: other });
@@ -216,6 +218,10 @@ test('a moderator deletes a note of any author for good, and a second deletion g
   expect([answer.status, answer.body]).toEqual([200, { id: note.id, deleted: true }]);
   expect((await remove(note.id)).key).toBe('not_found');
   expect(await stored()).toMatchObject([{ body: 'It stays.' }]);
+  expect(readAudit(server.auditLines).filter(({ event }) => event === 'note.deleted')).toMatchObject([
+    { by: 'token', by_user_id: world.ownerId, idea_id: ideaId, note_id: note.id, user_id: colleague },
+  ]);
+  expect(server.auditLines.join()).not.toContain('customer');
 });
 
 describe('a repeated request with an Idempotency-Key', () => {

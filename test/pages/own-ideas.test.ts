@@ -81,6 +81,9 @@ test("if a moderator changes an idea during the author's edit, the author's form
     body: 'Mine',
   };
   expect((await submit(moderator, id, 'edit', { title: 'Theirs', body: 'Theirs', reason: 'Typing' })).status).toBe(303);
+  const invalid = await member.post(pathOf(id, '/edit'), { ...stale, title: ' ' });
+  const kept = parse(invalid.html).querySelector('[name=if_updated_at]')?.getAttribute('value');
+  expect([invalid.status, kept]).toEqual([422, stale.if_updated_at]);
   const conflict = await member.post(pathOf(id, '/edit'), stale);
   expect([conflict.status, problemIn(conflict.html)]).toEqual([
     409,

@@ -145,8 +145,7 @@ function readForm(visit: Visit) {
   return {
     name: visit.field('name'),
     slug: visit.field('slug').trim(),
-    // Converts CRLF to LF, because browsers send line breaks as CRLF.
-    description: visit.field('description').replaceAll('\r\n', '\n'),
+    description: visit.field('description'),
     preModeration: visit.field('pre_moderation') !== '',
     isPublic: visit.field('is_public') !== '',
     language: visit.field('language') || 'simple',

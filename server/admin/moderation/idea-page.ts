@@ -4,7 +4,6 @@ import { DomainError } from '../../domain/domain-error.ts';
 import { readIdea } from '../../domain/ideas/read-idea.ts';
 import { readMentions } from '../../domain/mentions/record-mentions.ts';
 import { listMergedIdeas, type MergedIdea, mergedSort } from '../../domain/merging/list-merged-ideas.ts';
-import { listNotes, type NoteView, noteSort } from '../../domain/notes/notes.ts';
 import { isFollowing } from '../../domain/notifications/followers.ts';
 import { type PersonView, readPeople } from '../../domain/users/read-people.ts';
 import { findSharedNetworks, type SharedNetwork } from '../../domain/votes/vote-networks.ts';
@@ -19,10 +18,10 @@ import { t } from '../../text/catalogue.ts';
 import { linkedText } from '../../text/linked-text.ts';
 import { shortLine } from '../../text/plain-text.ts';
 import { actOnIdea } from './act-on-board.ts';
+import { presentNotes } from './present-notes.ts';
 import { ideaPath, notices, presentPerson, wayToIdea } from './way-back.ts';
 
 const commentsPerPage = 20;
-const notesPerPage = 20;
 const mergedPerPage = 10;
 
 export function showIdea(visit: Visit, problem?: Problem) {
@@ -34,7 +33,6 @@ export function showIdea(visit: Visit, problem?: Problem) {
     const comments = await listComments(op, ideaId, visit.place(commentSort, commentsPerPage));
     const reply = (await readReplies(op, [ideaId])).get(ideaId);
     const namesIn = await readMentions(op, idea, reply ? [...comments.rows, reply] : comments.rows);
-    const notes = await listNotes(op, ideaId, visit.place(noteSort, notesPerPage, 'notes'));
     const merged = await listMergedIdeas(op, ideaId, visit.place(mergedSort, mergedPerPage, 'merged'));
     const target = idea.merged_into_id === null ? undefined : await readIdea(op, idea.merged_into_id);
     const networks = await findSharedNetworks(op, ideaId);
@@ -64,13 +62,7 @@ export function showIdea(visit: Visit, problem?: Problem) {
         })),
         ...visit.pageLinks(ideaPath(ideaId), 'cursor', comments.nextCursor, { section: '#comments' }),
       },
-      notes: {
-        rows: notes.rows.map(note => presentNote(visit, note)),
-        ...visit.pageLinks(ideaPath(ideaId), 'notes', notes.nextCursor, { section: '#notes' }),
-        action: visit.path(`${ideaPath(ideaId)}/notes`),
-        // If the server refused a new note, the form still shows its text.
-        body: visit.isSent ? visit.field('body') : '',
-      },
+      notes: await presentNotes(visit, op, ideaId),
       merged: {
         rows: merged.rows.map(one => presentMerged(visit, ideaId, one)),
         ...visit.pageLinks(ideaPath(ideaId), 'merged', merged.nextCursor, { section: '#merged' }),
@@ -91,19 +83,6 @@ function presentComment(visit: Visit, slug: string, comment: CommentView, people
     // The form that deletes a comment posts to a path of the board, outside the admin area. After the deletion, the
     // browser therefore returns to the idea's page on the board.
     deletePath: visit.path(`${ideaPathOnBoard(slug, ideaId)}/comments/${comment.id}/delete`),
-  };
-}
-
-function presentNote(visit: Visit, note: NoteView) {
-  const path = `${ideaPath(note.idea_id)}/notes/${note.id}`;
-  return {
-    id: note.id,
-    author: shownName(note.author_name),
-    time: showTime(new Date(note.created_at)),
-    isEdited: note.edited_at !== null,
-    body: linkedText(note.body),
-    editPath: visit.path(`${path}/edit`),
-    deletePath: visit.path(`${path}/delete`),
   };
 }
 

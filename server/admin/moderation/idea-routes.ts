@@ -12,8 +12,9 @@ import type { Route, Visit } from '../../pages/shell/visit.ts';
 import { t } from '../../text/catalogue.ts';
 import { linkedText } from '../../text/linked-text.ts';
 import { shortLine } from '../../text/plain-text.ts';
-import { changeIdea } from './act-on-board.ts';
+import { actOnIdea, changeIdea } from './act-on-board.ts';
 import { showIdea } from './idea-page.ts';
+import { presentNotes } from './present-notes.ts';
 import { ideaPath, type Notice, notices, wayBack } from './way-back.ts';
 
 /** The page of an idea, with forms that set the idea's status and tags, and follow or unfollow the idea. */
@@ -81,6 +82,7 @@ async function showRejected(visit: Visit) {
     author: shownName(idea.author_name),
     submitted: showTime(new Date(idea.created_at)),
     rejected: showTime(new Date(idea.rejected_at)),
+    notes: await actOnIdea(visit, id, op => presentNotes(visit, op, id)),
   };
   return visit.page('moderation/rejected', title, data, { notices });
 }

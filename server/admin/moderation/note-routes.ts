@@ -1,15 +1,27 @@
 import { NoteInput } from '../../../contract/notes.ts';
 import { DomainError } from '../../domain/domain-error.ts';
 import { readIdea } from '../../domain/ideas/read-idea.ts';
-import { addNote, deleteNote, editNote, type NoteView, presentNote, requireNote } from '../../domain/notes/notes.ts';
-import { type PersonOperation, problemOfAction } from '../../pages/shell/act.ts';
-import { FormProblem, type Problem } from '../../pages/shell/form.ts';
+import { readRejectedIdea } from '../../domain/moderation/list-submissions.ts';
+import {
+  addNote,
+  deleteNote,
+  editNote,
+  type NoteView,
+  noteSort,
+  readNotes,
+  requireNote,
+} from '../../domain/notes/notes.ts';
+import { encodeCursor, placeOf } from '../../domain/pagination.ts';
+import { editedVersion, isConflict, type PersonOperation, problemOfAction } from '../../pages/shell/act.ts';
+import { FormProblem, type Problem, requireFirst } from '../../pages/shell/form.ts';
 import { shownName } from '../../pages/shell/show.ts';
 import type { Question, Route, Visit } from '../../pages/shell/visit.ts';
 import { t } from '../../text/catalogue.ts';
+import { linkedText } from '../../text/linked-text.ts';
 import { shortLine } from '../../text/plain-text.ts';
 import { actOnIdea, changeIdea } from './act-on-board.ts';
 import { showIdea } from './idea-page.ts';
+import { notesPerPage } from './present-notes.ts';
 import { ideaPath, type Notice } from './way-back.ts';
 
 /** The forms that add, edit and delete the notes about an idea. The page of the idea shows the notes. */
@@ -18,8 +30,11 @@ export const noteRoutes: Route[] = [
     path: '/admin/ideas/:id/notes',
     run: async visit => {
       const body = readNote(visit);
-      const { id } = await change(visit, (op, ideaId) => addNote(op, ideaId, body));
-      return wayToNote(visit, id, 'note_added');
+      return change(visit, async (op, ideaId) => {
+        await requireFirst(op, visit.request.body);
+        const { id } = await addNote(op, ideaId, body);
+        return wayToNote(visit, op, id, 'note_added');
+      });
     },
     again: showIdea,
     problemOf: problemOfAction,
@@ -30,8 +45,10 @@ export const noteRoutes: Route[] = [
     run: async visit => {
       const noteId = visit.id('note');
       const changes = { body: readNote(visit), ifUpdatedAt: visit.field('if_updated_at') || undefined };
-      await change(visit, (op, ideaId) => editNote(op, { ideaId, noteId }, changes));
-      return wayToNote(visit, noteId, 'note_edited');
+      return change(visit, async (op, ideaId) => {
+        await editNote(op, { ideaId, noteId }, changes);
+        return wayToNote(visit, op, noteId, 'note_edited');
+      });
     },
     problemOf: problemOfAction,
   },
@@ -58,33 +75,45 @@ function change<T>(visit: Visit, work: (op: PersonOperation, ideaId: number) => 
   return changeIdea(visit, ideaId, op => work(op, ideaId));
 }
 
-function wayToNote(visit: Visit, noteId: number, notice: Notice): string {
-  return `${visit.path(ideaPath(visit.id()), { notice })}#note-${noteId}`;
+/** Returns the path of the idea with the page of notes that has the note. */
+async function wayToNote(visit: Visit, op: PersonOperation, noteId: number, notice: Notice): Promise<string> {
+  const ideaId = visit.id();
+  const first = await readNotes(op, ideaId, placeOf({}, noteSort, notesPerPage));
+  const isOnFirst = first.rows.some(({ id }) => id === noteId);
+  const page = isOnFirst ? {} : { notes: encodeCursor({ sort: noteSort, key: 0, id: noteId - 1 }) };
+  return `${visit.path(ideaPath(ideaId), { ...page, notice })}#note-${noteId}`;
 }
 
-function readNoteOf(visit: Visit): Promise<NoteView> {
+/** Reads the note of the form's path. Only the form that deletes a note accepts a note about a rejected idea. */
+function readNoteOf(visit: Visit, { evenIfRejected = false } = {}): Promise<NoteView> {
   const place = { ideaId: visit.id(), noteId: visit.id('note') };
   return actOnIdea(visit, place.ideaId, async op => {
-    if (!(await readIdea(op, place.ideaId))) throw new DomainError('not_found');
+    const isRejected = async () =>
+      evenIfRejected && (await readRejectedIdea(op, visit.account.id, place.ideaId)) !== undefined;
+    if (!(await readIdea(op, place.ideaId)) && !(await isRejected())) throw new DomainError('not_found');
     return requireNote(op, place);
   });
 }
 
-/** Shows the form for editing a note. If the server refused the new text, the form still shows this text. */
+/**
+ * Shows the form for editing a note. If the server refused the new text, the form still shows this text. If somebody
+ * else has changed the note meanwhile, the page also shows the other text, and the form can then replace it.
+ */
 async function showEdit(visit: Visit, problem?: Problem) {
   const note = await readNoteOf(visit);
   const data = {
     action: visit.request.url,
     body: visit.isSent ? visit.field('body') : note.body,
-    // After a refusal because of somebody else's edit, the person can compare both texts and save again.
-    updatedAt: presentNote(note).updated_at,
+    isRefused: problem !== undefined,
+    other: isConflict(problem) && linkedText(note.body),
+    updatedAt: editedVersion(visit, note.updated_at, problem),
     back: `${visit.path(ideaPath(note.idea_id))}#note-${note.id}`,
   };
   return visit.page('moderation/edit-note', t('moderation.notes.edit'), data, { problem });
 }
 
 async function askToDelete(visit: Visit): Promise<Question> {
-  const note = await readNoteOf(visit);
+  const note = await readNoteOf(visit, { evenIfRejected: true });
   return {
     heading: t('moderation.notes.delete_heading_html', { author: shownName(note.author_name) }),
     explanation: t('moderation.notes.delete_explanation', { note: shortLine(note.body, 300, '') }),

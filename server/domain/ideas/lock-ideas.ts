@@ -14,14 +14,25 @@ export type LockedIdea = RowOf<typeof selectIdeasLocked>;
  */
 const selectIdeasLocked = query(
   'lock_ideas',
-  (db, $: Arguments<{ accountId: number; boardId: number; ideaIds: readonly number[]; isModerator: boolean }>) =>
+  (
+    db,
+    $: Arguments<{
+      accountId: number;
+      boardId: number;
+      ideaIds: readonly number[];
+      isModerator: boolean;
+      evenIfRejected: boolean;
+    }>,
+  ) =>
     db
       .selectFrom('ideas as i')
       .innerJoin('boards as b', join => join.onRef('b.id', '=', 'i.board_id').on('b.account_id', '=', $.accountId))
       .select(['i.id', 'i.status_id', 'i.moderation_state', 'i.merged_into_id', 'b.is_frozen'])
       .where(i => i.and({ 'i.account_id': $.accountId, 'i.board_id': $.boardId }))
       .where(i => i('i.id', '=', i.fn.any($.ideaIds)))
-      .where(i => isVisible(i, $.isModerator))
+      .where(i =>
+        i.or([isVisible(i, $.isModerator), i.and([$.evenIfRejected, i('i.moderation_state', '=', 'rejected')])]),
+      )
       .orderBy('i.id')
       .forNoKeyUpdate('i')
       .forShare('b'),
@@ -34,9 +45,13 @@ export async function lockIdeas(op: WriteOperation, ids: readonly number[]): Pro
   return ideas;
 }
 
-async function lockIdeasEvenIfFrozen(op: WriteOperation, ids: readonly number[]): Promise<LockedIdea[]> {
+async function lockIdeasEvenIfFrozen(
+  op: WriteOperation,
+  ids: readonly number[],
+  evenIfRejected = false,
+): Promise<LockedIdea[]> {
   const { accountId, boardId, isModerator } = op.actor;
-  const rows = await op.query(selectIdeasLocked, { accountId, boardId, ideaIds: ids, isModerator });
+  const rows = await op.query(selectIdeasLocked, { accountId, boardId, ideaIds: ids, isModerator, evenIfRejected });
   return ids.map(id => {
     const row = rows.find(idea => idea.id === id);
     if (!row) throw new DomainError('not_found');
@@ -52,11 +67,16 @@ export async function lockIdea(op: WriteOperation, id: number): Promise<LockedId
 
 /**
  * Locks an idea so that a text on it can be deleted. On a frozen board, tokens are refused but people are not.
- * Otherwise nobody could remove a password or an insult from a frozen board.
+ * Otherwise nobody could remove a password or an insult from a frozen board. With `evenIfRejected`, people can also
+ * delete a text about a rejected idea.
  */
-export async function lockIdeaToDeleteText(op: WriteOperation, id: number): Promise<LockedIdea> {
+export async function lockIdeaToDeleteText(
+  op: WriteOperation,
+  id: number,
+  { evenIfRejected = false } = {},
+): Promise<LockedIdea> {
   if (op.actor.tokenId !== null) return lockIdea(op, id);
-  const [idea] = await lockIdeasEvenIfFrozen(op, [id]);
+  const [idea] = await lockIdeasEvenIfFrozen(op, [id], evenIfRejected);
   if (!idea) throw new DomainError('not_found');
   return idea;
 }

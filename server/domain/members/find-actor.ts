@@ -2,6 +2,7 @@ import type { Expression, Kysely } from 'kysely';
 import type { Queryable } from '../../database/database.ts';
 import { type Arguments, query, type RowOf } from '../../database/query.ts';
 import type { Tables } from '../../database/tables.ts';
+import { moderatingRoles } from '../../entities/membership.ts';
 import { DomainError } from '../domain-error.ts';
 import { type Actor, noVoter } from '../operation.ts';
 import { isBlocked, type UserInAccount } from './authority.ts';
@@ -16,7 +17,7 @@ export function boardsOfMember(db: Kysely<Tables>, accountId: Expression<number>
     .innerJoin('boards as b', join => join.on('b.account_id', '=', accountId))
     .leftJoin('voters as v', join => join.on('v.account_id', '=', accountId).on('v.user_id', '=', userId))
     .select(['b.id as board_id', 'v.id as voter_id'])
-    .select(m => m('m.role', 'in', ['owner', 'admin', 'moderator']).$castTo<boolean>().as('is_moderator'))
+    .select(m => m('m.role', 'in', moderatingRoles).$castTo<boolean>().as('is_moderator'))
     .where(m => m.and({ 'm.account_id': accountId, 'm.user_id': userId }))
     .where(m => m.not(isBlocked(accountId, userId)));
 }

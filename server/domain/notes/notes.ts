@@ -5,7 +5,7 @@ import { DomainError } from '../domain-error.ts';
 import { checkUnchanged, deletedText } from '../ideas/change-idea.ts';
 import { lockIdea, lockIdeaToDeleteText } from '../ideas/lock-ideas.ts';
 import { readIdea } from '../ideas/read-idea.ts';
-import type { ReadOperation, WriteOperation } from '../operation.ts';
+import type { AuditedOperation, ReadOperation, WriteOperation } from '../operation.ts';
 import { cutPage, type Page, type Place } from '../pagination.ts';
 import { replaceInAnswers } from '../replace-in-answers.ts';
 import { presentTime } from '../time.ts';
@@ -20,11 +20,14 @@ export type NoteView = RowOf<typeof selectNotes>;
 /** The name that cursors contain for the sort order of notes. Later notes have larger ids. */
 export const noteSort = 'oldest';
 
+const columns = ['n.id', 'n.idea_id', 'n.body', 'n.author_id', 'u.name as author_name', 'n.created_at'] as const;
+
 function noteViews(db: Kysely<Tables>, $: Arguments<{ accountId: number; ideaId: number }>) {
   return db
     .selectFrom('idea_notes as n')
     .innerJoin('users as u', 'u.id', 'n.author_id')
-    .select(['n.id', 'n.idea_id', 'n.body', 'n.author_id', 'u.name as author_name', 'n.created_at', 'n.edited_at'])
+    .select(columns)
+    .select(n => n.fn.coalesce('n.edited_at', 'n.created_at').as('updated_at'))
     .where(n => n.and({ 'n.account_id': $.accountId, 'n.idea_id': $.ideaId }));
 }
 
@@ -37,15 +40,14 @@ const selectNotes = query(
 /** Lists the notes about an idea, oldest first. Throws not_found if the moderator cannot see the idea. */
 export async function listNotes(op: ReadOperation, ideaId: number, place: Place): Promise<Page<NoteView>> {
   if (!(await readIdea(op, ideaId))) throw new DomainError('not_found');
+  return readNotes(op, ideaId, place);
+}
+
+/** Lists the notes about an idea, oldest first. The caller checks that the moderator may see the idea. */
+export async function readNotes(op: ReadOperation, ideaId: number, place: Place): Promise<Page<NoteView>> {
   const { accountId } = op.actor;
-  const afterId = place.cursor?.id ?? 0;
-  const rows = await op.query(selectNotes, {
-    accountId,
-    ideaId,
-    afterId,
-    offset: place.offset,
-    limit: place.perPage + 1,
-  });
+  const { perPage, offset, cursor } = place;
+  const rows = await op.query(selectNotes, { accountId, ideaId, afterId: cursor?.id ?? 0, offset, limit: perPage + 1 });
   return cutPage(rows, place, note => ({ sort: noteSort, key: 0, id: note.id }));
 }
 
@@ -63,10 +65,10 @@ const insertNote = query(
             body: $.body,
             created_at: $.now,
           })
-          .returning(['id', 'idea_id', 'body', 'author_id', 'created_at', 'edited_at']),
+          .returning(['id', 'idea_id', 'body', 'author_id', 'created_at']),
       )
       .selectFrom(['created as n', 'users as u'])
-      .select(['n.id', 'n.idea_id', 'n.body', 'n.author_id', 'u.name as author_name', 'n.created_at', 'n.edited_at'])
+      .select([...columns, 'n.created_at as updated_at'])
       .whereRef('u.id', '=', 'n.author_id'),
 );
 
@@ -106,7 +108,7 @@ const updateNote = query(
         edited_at: sql<string>`greatest(${$.now}, coalesce(edited_at, created_at) + interval '1 millisecond')`,
       })
       .where(n => n.and({ account_id: $.accountId, id: $.noteId }))
-      .returning('edited_at'),
+      .returning(n => n.ref('edited_at').$notNull().as('updated_at')),
 );
 
 /**
@@ -122,7 +124,7 @@ export async function editNote(
   await lockIdea(op, ideaId);
   const note = await requireNote(op, { ideaId, noteId });
   if (body === note.body) return note;
-  checkUnchanged(note.edited_at ?? note.created_at, ifUpdatedAt, 'note_changed');
+  checkUnchanged(note.updated_at, ifUpdatedAt, 'note_changed');
   const [updated] = await op.query(updateNote, { accountId: op.actor.accountId, noteId, body, now: op.now });
   if (!updated) throw new Error('An update returned no row');
   await replaceInAnswers(op, { kind: 'note', id: noteId, ideaId, authorId: note.author_id, text: body });
@@ -133,14 +135,17 @@ const removeNote = query('remove_note', (db, $: Arguments<NoteOfIdea & { account
   db.deleteFrom('idea_notes').where(n => n.and({ account_id: $.accountId, idea_id: $.ideaId, id: $.noteId })),
 );
 
-/** Deletes a note of any author. On a frozen board, people can delete notes but tokens cannot. */
-export async function deleteNote(op: WriteOperation, { ideaId, noteId }: NoteOfIdea): Promise<void> {
+/**
+ * Deletes a note of any author. On a frozen board, and about a rejected idea, people can delete notes but tokens cannot.
+ * No event reports the deletion, so the audit log also records the deletions by tokens.
+ */
+export async function deleteNote(op: AuditedOperation, { ideaId, noteId }: NoteOfIdea): Promise<void> {
   const { accountId } = op.actor;
-  await lockIdeaToDeleteText(op, ideaId);
+  await lockIdeaToDeleteText(op, ideaId, { evenIfRejected: true });
   const note = await requireNote(op, { ideaId, noteId });
   await op.query(removeNote, { accountId, ideaId, noteId });
   await replaceInAnswers(op, { kind: 'note', id: noteId, ideaId, authorId: note.author_id, text: deletedText });
-  op.audit?.record('note.deleted', {
+  op.audit.record('note.deleted', {
     account_id: accountId,
     idea_id: ideaId,
     note_id: noteId,
@@ -148,13 +153,13 @@ export async function deleteNote(op: WriteOperation, { ideaId, noteId }: NoteOfI
   });
 }
 
-export function presentNote({ id, idea_id, body, author_id, author_name, created_at, edited_at }: NoteView) {
+export function presentNote({ id, idea_id, body, author_id, author_name, created_at, updated_at }: NoteView) {
   return {
     id,
     idea_id,
     body,
     author: { id: author_id, name: author_name },
     created_at: presentTime(created_at),
-    updated_at: presentTime(edited_at ?? created_at),
+    updated_at: presentTime(updated_at),
   };
 }

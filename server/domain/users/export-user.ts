@@ -2,6 +2,7 @@ import { type Kysely, type SelectQueryBuilder, sql } from 'kysely';
 import { jsonArrayFrom } from 'kysely/helpers/postgres';
 import type { QueryBuilding } from '../../database/database.ts';
 import type { Tables } from '../../database/tables.ts';
+import { moderatingRoles } from '../../entities/membership.ts';
 import type { Administration } from '../administration.ts';
 import { presentTime } from '../time.ts';
 
@@ -159,14 +160,19 @@ export const exportSections: Readonly<Record<string, Section>> = {
         .where('c.author_id', '=', userId),
     ),
   },
+  // Leaves out the notes in accounts where the person is no moderator now, because other moderators may have edited them.
   notes: {
     tables: ['idea_notes'],
     read: inBatches(['n.id'], (db, userId) =>
       db
         .selectFrom('idea_notes as n')
         .innerJoin('accounts as a', 'a.id', 'n.account_id')
+        .innerJoin('memberships as m', join =>
+          join.onRef('m.account_id', '=', 'n.account_id').onRef('m.user_id', '=', 'n.author_id'),
+        )
         .select(['n.id', 'a.slug as account', 'n.idea_id', 'n.body', 'n.created_at', 'n.edited_at'])
-        .where('n.author_id', '=', userId),
+        .where('n.author_id', '=', userId)
+        .where('m.role', 'in', moderatingRoles),
     ),
   },
   votes: { tables: ['voters', 'votes'], read: readVotes },
@@ -210,7 +216,8 @@ export const exportSections: Readonly<Record<string, Section>> = {
 export const notExported: Partial<Record<keyof Tables, string>> = {
   event_waits: 'A request that waits for events has a row only for the time of the request.',
   events: 'An event repeats a change of an idea, a comment or a vote, and is deleted after some time.',
-  external_ids: 'The ids are those of an import by the operator. The lists have the ideas and comments themselves.',
+  external_ids:
+    'The ids are those of an import by the operator. The lists have the ideas, comments and notes themselves.',
   idempotency_keys: 'A stored response repeats a change by a token of the person, and is deleted after a day.',
   oauth_records: 'The records contain secrets of OAuth. The list of tokens has the access that the person gave.',
   password_links: 'A link is a secret that is valid for a short time.',

@@ -6,10 +6,9 @@ import { deleteIdea, editIdea } from '../../domain/ideas/change-idea.ts';
 import { checkPublished, turnOnIdea } from '../../domain/ideas/lock-ideas.ts';
 import { readIdea } from '../../domain/ideas/read-idea.ts';
 import type { AccountOfUser } from '../../domain/sign-in/session.ts';
-import { presentTime } from '../../domain/time.ts';
 import { t } from '../../text/catalogue.ts';
 import { shortLine } from '../../text/plain-text.ts';
-import { problemOfAction } from '../shell/act.ts';
+import { editedVersion, problemOfAction } from '../shell/act.ts';
 import { FormProblem, type Problem } from '../shell/form.ts';
 import type { Question, Route } from '../shell/visit.ts';
 import { askAgain, readReason, reasonField } from './change-reason.ts';
@@ -74,9 +73,7 @@ async function showEdit(visit: BoardVisit, problem?: Problem) {
     action: visit.request.url,
     title: kept('title'),
     body: kept('body'),
-    // The time of the idea's last change. The form sends this time, so that the server notices if somebody else has
-    // changed the idea meanwhile. The person can then compare both texts and save.
-    updatedAt: presentTime(idea.updated_at),
+    updatedAt: editedVersion(visit, idea.updated_at, problem),
     minutes: changeMinutes,
     reason: reasonField(visit, idea, 'of_change'),
     back: pathOn(visit.request, `/ideas/${idea.id}`),

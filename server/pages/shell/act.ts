@@ -2,20 +2,15 @@ import { type ErrorKey, errors } from '../../../contract/errors.ts';
 import { changeMinutes, maxTagsOfIdea } from '../../../contract/limits.ts';
 import type { Administration } from '../../domain/administration.ts';
 import { DomainError } from '../../domain/domain-error.ts';
-import type { Actor } from '../../domain/operation.ts';
+import { type Actor, type AuditedOperation, actingIn } from '../../domain/operation.ts';
 import type { AccountOfUser } from '../../domain/sign-in/session.ts';
+import { presentTime } from '../../domain/time.ts';
 import { t } from '../../text/catalogue.ts';
 import { type Problem, problemOf } from './form.ts';
 import type { Visit } from './visit.ts';
 
-/**
- * The context of an operation on a board by a signed-in person. Operations on ideas and administrative operations both
- * accept this context. With this context, an operation can record audit entries. The context of an API token does not
- * allow that.
- */
-export interface PersonOperation extends Administration {
-  readonly actor: Actor;
-}
+/** The context of an operation on a board by a signed-in person. */
+export type PersonOperation = AuditedOperation;
 
 /**
  * Runs the function `work` in a transaction, in the name of the signed-in person. `find` returns the person as an actor
@@ -26,12 +21,7 @@ export function actAs<T>(
   find: (db: Administration) => Promise<Actor>,
   work: (op: PersonOperation) => Promise<T>,
 ): Promise<T> {
-  return visit.administer(async admin => {
-    const actor = await find(admin);
-    // Uses `admin` as the prototype instead of copying it. A copy would create the entity manager and the query
-    // builder, which few operations need.
-    return work(Object.assign<Administration, Pick<PersonOperation, 'actor'>>(Object.create(admin), { actor }));
-  });
+  return visit.administer(async admin => work(actingIn(admin, await find(admin))));
 }
 
 /** Returns the message for an error of an operation. Rethrows errors that have their own pages, such as not_found. */
@@ -39,6 +29,21 @@ export function problemOfAction(error: unknown): Problem {
   const key = error instanceof DomainError ? (error as DomainError).key : undefined;
   const message = key && reasonOf(key);
   return message ? { status: errors[key].status, message } : problemOf(error);
+}
+
+/** Whether the server refused a form because somebody else has changed the text meanwhile. */
+export function isConflict(problem: Problem | undefined): boolean {
+  return problem?.status === errors.idea_changed.status;
+}
+
+/**
+ * Returns the time for the field `if_updated_at` of a form that edits a text. With this time, the server notices if
+ * somebody else has changed the text meanwhile. So a refused form keeps its time. Only after a conflict does it get the
+ * new time: then the person has seen that the text has changed, and may save.
+ */
+export function editedVersion(visit: Visit<AccountOfUser | undefined>, updatedAt: string, problem?: Problem): string {
+  const sent = visit.isSent && !isConflict(problem) ? visit.field('if_updated_at') : '';
+  return sent || presentTime(updatedAt);
 }
 
 /** The keys of the errors that a page explains to the person. */

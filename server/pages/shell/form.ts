@@ -29,10 +29,11 @@ declare module 'fastify' {
 
 /**
  * Returns a form field or a query parameter. Returns an empty text if the field is missing or was sent more than once.
+ * Converts CRLF to LF, because browsers send line breaks as CRLF.
  */
 export function fieldOf(sent: unknown, name: string): string {
   const value = typeof sent === 'object' && sent !== null ? (sent as Record<string, unknown>)[name] : undefined;
-  return typeof value === 'string' ? value : '';
+  return typeof value === 'string' ? value.replaceAll('\r\n', '\n') : '';
 }
 
 export function idFieldOf(sent: unknown, name: string): number | undefined {

@@ -39,6 +39,9 @@ export const readCanny: Source = async function* (path, options) {
     yield* records.take();
   }
   for (const { place, fields: comment } of isWhole ? ((await fileOf('comments')) ?? []) : []) {
+    // Skips the private comments of customers, because notes are texts of the team.
+    const isByTeam = at(comment.author, 'isAdmin') === true;
+    if (comment.private === true && !isByTeam) continue;
     // Skips status changes without a text. Canny lists them as comments without a value.
     if (textOf(comment.value) === '') continue;
     records.comment(place, {
@@ -47,7 +50,7 @@ export const readCanny: Source = async function* (path, options) {
       author: personOf(place, comment.author),
       body: comment.value,
       isInternal: comment.internal === true || comment.private === true,
-      isOfficial: at(comment.author, 'isAdmin') === true,
+      isOfficial: isByTeam,
       createdAt: comment.created,
     });
   }
