@@ -21,6 +21,12 @@ export type IdeaStatus = z.infer<typeof IdeaStatus>;
 
 export const StatusKey = word(50).meta({ examples: ['planned'] });
 
+/**
+ * The key in a request for a status change. The schema accepts any text, so that every key that the registry lacks gets
+ * the same error: `invalid_status`.
+ */
+export const WantedStatusKey = z.string().meta({ examples: ['planned'] });
+
 const isOpen = { is_hidden: false, allow_votes: true, allow_comments: true };
 
 /**

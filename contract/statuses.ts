@@ -4,7 +4,7 @@ import { raisedBy, raises } from './errors.ts';
 import { Idea } from './idea.ts';
 import { IdeaPath } from './identifiers.ts';
 import { BoardQuery, c, IdempotencyHeaders, type RouteMetadata } from './routes.ts';
-import { StatusKey } from './status.ts';
+import { WantedStatusKey } from './status.ts';
 
 export const setIdeaStatus = c.mutation({
   method: 'POST',
@@ -17,7 +17,7 @@ export const setIdeaStatus = c.mutation({
   headers: IdempotencyHeaders,
   body: z
     .strictObject({
-      status: StatusKey.describe("A key of the board's status registry."),
+      status: WantedStatusKey.describe("A key of the board's status registry."),
       reply: CommentText.optional().describe(
         'An official reply to the idea, for example the reason for the status. Plain text, 1 to 500 characters after trimming.',
       ),

@@ -4,7 +4,7 @@ import { z } from 'zod';
  * Whether PostgreSQL can store a text. PostgreSQL stores neither NUL characters nor lone surrogates, which are halves
  * of characters.
  */
-const storable = (value: string) => value.isWellFormed() && !value.includes('\0');
+export const storable = (value: string) => value.isWellFormed() && !value.includes('\0');
 
 const length = (value: string) => [...value].length;
 

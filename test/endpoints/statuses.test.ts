@@ -69,16 +69,27 @@ test('the stored event of a status change contains the idea with the new status'
   ]);
 });
 
-test.each(['open', 'planned', 'NEW', 'new ', '', 'Fresh in', 'next%', 'no\u0301', 'x'.repeat(50)])(
-  'the status key %j, which the board does not have, is rejected and changes nothing',
-  async key => {
-    const ideaId = await insertIdea(server, world, { status: 'new' });
-    const before = await snapshot(server);
-    const answer = await setStatus(ideaId, key);
-    expect([answer.status, answer.key]).toEqual([422, 'invalid_status']);
-    expect(await snapshot(server)).toEqual(before);
-  },
-);
+test.each([
+  'open',
+  'planned',
+  'NEW',
+  'new ',
+  '',
+  'Fresh in',
+  'next%',
+  'no\u0301',
+  'x'.repeat(50),
+  'x'.repeat(51),
+  'x'.repeat(5_000),
+  'new\0',
+  '\ud800',
+])('the status key %j, which the board does not have, is rejected and changes nothing', async key => {
+  const ideaId = await insertIdea(server, world, { status: 'new' });
+  const before = await snapshot(server);
+  const answer = await setStatus(ideaId, key);
+  expect([answer.status, answer.key]).toEqual([422, 'invalid_status']);
+  expect(await snapshot(server)).toEqual(before);
+});
 
 test('an idea cannot be set to a status that only another board of the account has', async () => {
   await createBoard(server, world.accountId, {

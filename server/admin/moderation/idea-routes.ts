@@ -1,5 +1,4 @@
 import { CommentText } from '../../../contract/comments.ts';
-import { StatusKey } from '../../../contract/status.ts';
 import { DomainError } from '../../domain/domain-error.ts';
 import { readRejectedIdea } from '../../domain/moderation/list-submissions.ts';
 import { followIdea, unfollowIdea } from '../../domain/notifications/followers.ts';
@@ -21,10 +20,8 @@ import { ideaPath, type Notice, notices, wayBack } from './way-back.ts';
 export const ideaRoutes: Route[] = [
   { path: '/admin/ideas/:id', show: async visit => (await showRejected(visit)) ?? showIdea(visit) },
   changeRoute('status', async (op, id, visit) => {
-    const key = StatusKey.safeParse(visit.field('status'));
-    if (!key.success) throw new DomainError('invalid_status');
     const reply = visit.field('reply').trim();
-    await setIdeaStatus(op, id, key.data, reply === '' ? undefined : readReply(reply));
+    await setIdeaStatus(op, id, visit.field('status'), reply === '' ? undefined : readReply(reply));
     return 'status_set';
   }),
   changeRoute('tags', async (op, id, { request }) => {

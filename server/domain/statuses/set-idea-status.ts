@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { storable } from '../../../contract/text.ts';
 import { type Arguments, query } from '../../database/query.ts';
 import { readBoard } from '../boards/read-board.ts';
 import { presentComment, readReplies, replyToIdea } from '../comments/comments.ts';
@@ -59,7 +60,9 @@ export async function setIdeaStatus(
   const { accountId, boardId, userId, tokenId } = op.actor;
   const idea = await lockIdea(op, ideaId);
   checkPublished(idea);
-  const [status] = await op.query(selectStatus, { accountId, boardId, key, oldId: idea.status_id });
+  const [status] = storable(key)
+    ? await op.query(selectStatus, { accountId, boardId, key, oldId: idea.status_id })
+    : [];
   if (!status) {
     const { statuses } = await readBoard(op);
     throw new DomainError('invalid_status', { details: { statuses: statuses.map(one => one.key) } });
