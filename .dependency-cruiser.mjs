@@ -72,7 +72,8 @@ const rows = {
     @ts-rest/fastify fastify node`,
   'server/run-server.ts': `app.ts config.ts database/ delivery/ demo/ dependencies.ts domain/ extensions/ http/ jobs/
     observability/ open-dependencies.ts production-secrets.ts run-until-signal.ts fastify node pino`,
-  'server/launch.ts': 'end-process.ts mcp/answer-with-sdk.ts run-server.ts start-failure.ts node',
+  'server/launch.ts': `end-process.ts mcp/answer-with-sdk.ts observability/report-fatal.ts run-server.ts
+    start-failure.ts node`,
   'server/main.ts': 'launch.ts',
   'server/worker.ts': 'launch.ts',
   'server/run-until-signal.ts': 'config.ts end-process.ts observability/ node pino',

@@ -291,7 +291,7 @@ export const settings = z.object({
     .refine(url => new URL(url).username !== '', 'must be the DSN of a project, such as https://key@host/1')
     .optional()
     .describe(
-      'The DSN of a project in Sentry or a compatible service. The server reports its failures to this project. By default, the server only logs failures.',
+      'The DSN of a project in Sentry or a compatible service. The server and the command line report their failures to this project. By default, they only log failures.',
     ),
   SENTRY_ENVIRONMENT: z
     .string()

@@ -6,6 +6,7 @@ import { MigrationError } from '../database/migration-files.ts';
 import { AdministrationError } from '../domain/administration.ts';
 import { ExtensionError } from '../extensions/extension-error.ts';
 import { buildEnvironmentRedactor } from '../observability/redactor.ts';
+import { reportFatal } from '../observability/report-fatal.ts';
 import { addAccountCommands } from './account.ts';
 import { CliError } from './administer.ts';
 import { addBackupCommand } from './backup.ts';
@@ -97,6 +98,7 @@ export async function runProgram(): Promise<void> {
   } catch (error) {
     const status = report(error);
     process.exitCode ||= status;
+    if (!isExpected(error)) await reportFatal(error, process.env, 'cli');
   }
 }
 
@@ -104,9 +106,12 @@ function report(error: unknown): number {
   // Commander has already printed the message of its own error.
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
   const message = error instanceof Error ? error.message : String(error);
-  const isRefusal = refusals.some(kind => error instanceof kind);
-  process.stderr.write(`${oneLine(isRefusal ? message : `Internal error: ${withoutSecrets(error)}`)}\n`);
+  process.stderr.write(`${oneLine(isExpected(error) ? message : `Internal error: ${withoutSecrets(error)}`)}\n`);
   return 1;
+}
+
+function isExpected(error: unknown): boolean {
+  return error instanceof CommanderError || refusals.some(kind => error instanceof kind);
 }
 
 function withoutSecrets(error: unknown): string {

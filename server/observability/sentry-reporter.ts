@@ -29,7 +29,7 @@ export async function buildSentryReporter({ dsn, environment, scrub }: SentryOpt
     release: `idea-board@${version}`,
     transport: sentry.makeNodeTransport,
     stackParser: sentry.defaultStackParser,
-    integrations: [sentry.linkedErrorsIntegration(), sentry.dedupeIntegration()],
+    integrations: [sentry.linkedErrorsIntegration()],
     includeServerName: false,
     sendClientReports: false,
     maxValueLength: 2_000,

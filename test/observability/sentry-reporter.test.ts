@@ -5,7 +5,9 @@ import { createGunzip } from 'node:zlib';
 import { expect, onTestFinished, test } from 'vitest';
 import { loadConfig } from '../../server/config.ts';
 import { buildLogger } from '../../server/observability/logger.ts';
+import { reportFatal } from '../../server/observability/report-fatal.ts';
 import { openDependencies } from '../../server/open-dependencies.ts';
+import { cliOn } from '../cli/run-cli.ts';
 import { createTestDatabase } from '../helpers/database.ts';
 import { createWorld, insertIdea, issueToken } from '../helpers/fixtures.ts';
 import { request } from '../helpers/request.ts';
@@ -127,6 +129,38 @@ test('invalid requests and requests without a token are not reported to Sentry',
   await request(server, 'POST /api/v1/ideas', { token, raw: '{', headers: { 'content-type': 'application/json' } });
   await request(server, 'GET /api/v1/ideas/1');
   expect(told).toEqual([]);
+});
+
+test('if an internal error ends a command of the command line, the error is reported to Sentry without secrets, but the refusal of a command is not', async () => {
+  const { dsn, reports } = await startCollector();
+  const database = await createTestDatabase();
+  onTestFinished(() => database.drop());
+  const cli = cliOn(database.url, { SENTRY_DSN: dsn });
+  await database.sql('alter table accounts rename column deletion_scheduled_at to renamed');
+  const failed = await cli.run('cleanup');
+  expect([failed.exitCode, failed.stderr]).toEqual([1, expect.stringContaining('Internal error: ')]);
+  await eventually(() => expect(reports).toHaveLength(1));
+  expect(reports[0]?.event.tags).toEqual({ process: 'cli' });
+  expect(reports[0]?.event.exception.values.at(-1)?.value).toContain('deletion_scheduled_at');
+  const refused = await cli.run('board', 'list', '--account', 'nobody');
+  expect(refused.exitCode).toBe(1);
+  expect(reports).toHaveLength(1);
+});
+
+test('a server or a worker that cannot start because of an unexpected error reports the error to Sentry', async () => {
+  const { dsn, reports } = await startCollector();
+  await reportFatal(new Error('the start failed'), { SENTRY_DSN: dsn }, 'runServer');
+  expect(reports.map(({ event }) => [event.exception.values[0]?.value, event.tags.process])).toEqual([
+    ['the start failed', 'runServer'],
+  ]);
+});
+
+test('if the same error occurs several times, each one is reported to Sentry', async () => {
+  const { dsn, reports } = await startCollector();
+  const reporter = await openReporter({ SENTRY_DSN: dsn });
+  for (let n = 0; n < 3; n++) reporter.report(new Error('again'));
+  await reporter.close();
+  expect(reports).toHaveLength(3);
 });
 
 test('if 200 errors occur at the same time, the server reports at most 30 to Sentry, and an unreachable Sentry server causes no further error', async () => {
