@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { maxHeaderSize } from 'node:http';
 import fastify, {
   type FastifyBaseLogger,
   type FastifyInstance,
@@ -87,7 +88,8 @@ export async function buildApp(server: ServerDependencies): Promise<FastifyInsta
     http: { ...boundedServer(server.config), requireHostHeader: false },
     // Turns off Fastify's answers to invalid HTTP, because guardTransport answers invalid HTTP.
     clientErrorHandler() {},
-    routerOptions: { ignoreTrailingSlash: false },
+    // No parameter of a path is too long for the router, so that each request meets the checks of its route.
+    routerOptions: { ignoreTrailingSlash: false, maxParamLength: maxHeaderSize },
     // Turns off Fastify's own 503 during a stop, because its body does not have the format of this server's errors. The
     // server still answers requests on open connections.
     return503OnClosing: false,

@@ -12,17 +12,19 @@ export const cutOff = '[…]';
 /** The maximum number of masked e-mail addresses in a text. An ordinary line has fewer, and each hash takes time. */
 export const maxAddresses = 20;
 
+/** The full-width and the small `@` in URL encoding, without the first `%`. */
+const encodedWideSign = 'ef%(?:25)*(?:bc%(?:25)*a0|b9%(?:25)*ab)';
 /**
  * The `@` of an e-mail address in any notation: plain, East Asian full-width or small, URL-encoded once or more, in
  * JSON or in HTML.
  */
-const sign = String.raw`(?:[@\uff20\ufe6b]|%(?:25)*40|\\u0040|&(?:#64|#x40|commat);)`;
+const sign = String.raw`(?:[@\uff20\ufe6b]|%(?:25)*(?:40|${encodedWideSign})|\\u0040|&(?:#64|#x40|commat);)`;
 /**
  * Characters that separate e-mail addresses from other text. `encodedSeparator` matches the same characters in URL
  * encoding.
  */
 const separator = String.raw`\s\p{Cc}\p{Z}\p{Pi}\p{Pf}"(),:;<>@\uff20\ufe6b[\]\\/=?&#、。，；：（）「」`;
-const encodedSeparator = '%(?:25)*(?:[01][0-9a-f]|2[023689cf]|3[a-f]|40|5[bcd]|7f)';
+const encodedSeparator = `%(?:25)*(?:[01][0-9a-f]|2[023689cf]|3[a-f]|40|5[bcd]|7f|${encodedWideSign})`;
 const quoted = String.raw`"(?:(?!${sign})(?:\\.|[^"\\\r\n])){1,64}"(?=${sign})`;
 /** Matches the version in a text such as `name@1.2.3`, because such a text names a package and not a person. */
 const version = String.raw`\d{1,4}\.\d{1,4}\.\d{1,4}(?:-[a-z]{1,10}(?:\.\d{1,4})?)?(?![\p{L}\p{N}_%-]|\.[\p{L}\p{N}])`;

@@ -255,3 +255,16 @@ test('a tag cannot be assigned to an idea of another board, even if that board h
   const answer = await request(server, `POST /api/v1/ideas/${targets.ideaId}/tags`, { token, json: { tag_id: there } });
   expect(answer.key).toBe('invalid_tag');
 });
+
+test.each([101, 5_000])(
+  'a request without a token for an idea with an id of %d digits gets 401, and with a token 404',
+  async digits => {
+    const line = `GET /api/v1/ideas/${'9'.repeat(digits)}`;
+    expect((await request(server, line)).key).toBe('unauthorized');
+    expect((await request(server, line, { token })).key).toBe('not_found');
+    const { status } = await request(server, `GET /api/v1/ideas/${String(targets.ideaId).padStart(digits, '0')}`, {
+      token,
+    });
+    expect(status).toBe(200);
+  },
+);

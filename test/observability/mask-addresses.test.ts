@@ -49,6 +49,8 @@ test.each([
   ['in a mailto URL', 'mailto:ada@example.com?subject=Hello', `mailto:${ada}?subject=Hello`],
   ['in a URL path', '/users/ada@example.com/edit', `/users/${ada}/edit`],
   ['in a URL query', '?email=ada@example.com&page=2', `?email=${ada}&page=2`],
+  ['with a percent-encoded full-width @', '/ada%EF%BC%A0example.com?a=1', `/${ada}?a=1`],
+  ['with a small @, percent-encoded twice', 'ada%25EF%25B9%25ABexample.com', ada],
   ['percent-encoded in a URL query', '?email=ada%40example.com&page=2', `?email=${ada}&page=2`],
   [
     'percent-encoded twice',
