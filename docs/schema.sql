@@ -274,6 +274,18 @@ begin
 end
 $function$;
 
+-- function keep_title_words()
+
+CREATE FUNCTION keep_title_words()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  new.title_words := search_words(new.title);
+  return new;
+end
+$function$;
+
 -- table statuses (tenant)
 
 CREATE TABLE statuses (
@@ -314,7 +326,7 @@ CREATE TABLE ideas (
   score integer GENERATED ALWAYS AS ((up_count - down_count)) STORED NOT NULL,
   comment_count integer DEFAULT 0 NOT NULL,
   merged_into_id bigint,
-  title_words tsvector GENERATED ALWAYS AS (to_tsvector('idea_search'::regconfig, NORMALIZE(title, NFKC))) STORED NOT NULL,
+  title_words tsvector DEFAULT ''::tsvector NOT NULL,
   created_at timestamp(3) with time zone DEFAULT now() NOT NULL,
   updated_at timestamp(3) with time zone DEFAULT now() NOT NULL,
   CONSTRAINT ideas_pkey PRIMARY KEY (account_id, id),
@@ -346,6 +358,7 @@ CREATE INDEX ideas_trending_idx ON ideas USING btree (status_id, idea_trend(scor
 CREATE INDEX ideas_updated_idx ON ideas USING btree (status_id, updated_at DESC, id DESC) INCLUDE (account_id) WHERE moderation_state = 'published'::text AND merged_into_id IS NULL;
 CREATE TRIGGER ideas_advance_updated_at BEFORE UPDATE OF updated_at ON ideas FOR EACH ROW WHEN (new.updated_at <= old.updated_at) EXECUTE FUNCTION advance_updated_at();
 CREATE TRIGGER ideas_keep_terms AFTER INSERT OR UPDATE OF title, body, moderation_state ON ideas FOR EACH ROW WHEN (current_setting('idea_board.keeps_terms'::text, true) IS DISTINCT FROM 'off'::text) EXECUTE FUNCTION keep_idea_terms();
+CREATE TRIGGER ideas_keep_title_words BEFORE INSERT OR UPDATE OF title ON ideas FOR EACH ROW EXECUTE FUNCTION keep_title_words();
 
 -- table comments (tenant)
 
@@ -1403,13 +1416,29 @@ CREATE FUNCTION prefix_query(lexemes text[])
  IMMUTABLE PARALLEL SAFE STRICT
 RETURN (SELECT (COALESCE(string_agg(((''''::text || replace(replace(lexeme.lexeme, '\'::text, '\\'::text), ''''::text, ''''''::text)) || ''':*'::text), ' & '::text), ''::text))::tsquery AS "coalesce" FROM unnest(prefix_query.lexemes) lexeme(lexeme));
 
+-- function search_text(text)
+
+CREATE FUNCTION search_text(p_text text)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE STRICT
+RETURN regexp_replace(translate(NORMALIZE(p_text, NFKC), '/.@<>&:+'::text, '        '::text), '-(?=[0-9])'::text, ' '::text, 'g'::text);
+
+-- function search_words(text)
+
+CREATE FUNCTION search_words(p_text text)
+ RETURNS tsvector
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE STRICT
+RETURN to_tsvector('idea_search'::regconfig, search_text(p_text));
+
 -- function index_words_query(text)
 
 CREATE FUNCTION index_words_query(q text)
  RETURNS tsquery
  LANGUAGE sql
  IMMUTABLE PARALLEL SAFE STRICT
-RETURN prefix_query(ARRAY(SELECT words.lexeme FROM (SELECT lexeme.lexeme, row_number() OVER (ORDER BY (char_length(lexeme.lexeme)) DESC, lexeme.lexeme) AS place FROM unnest(tsvector_to_array(to_tsvector('idea_search'::regconfig, NORMALIZE(index_words_query.q, NFKC)))) lexeme(lexeme)) words WHERE ((char_length(words.lexeme) >= 3) OR (words.place = 1))));
+RETURN prefix_query(ARRAY(SELECT words.lexeme FROM (SELECT lexeme.lexeme, row_number() OVER (ORDER BY (char_length(lexeme.lexeme)) DESC, lexeme.lexeme) AS place FROM unnest(tsvector_to_array(search_words(index_words_query.q))) lexeme(lexeme)) words WHERE ((char_length(words.lexeme) >= 3) OR (words.place = 1))));
 
 -- function listening_endpoints(bigint,bigint,text)
 
@@ -1823,4 +1852,4 @@ CREATE FUNCTION words_query(q text)
  RETURNS tsquery
  LANGUAGE sql
  IMMUTABLE PARALLEL SAFE STRICT
-RETURN prefix_query(tsvector_to_array(to_tsvector('idea_search'::regconfig, NORMALIZE(q, NFKC))));
+RETURN prefix_query(tsvector_to_array(search_words(q)));

@@ -22,7 +22,7 @@ const largeTables = ['ideas', 'idea_terms', 'votes', 'comments', 'idea_tags'];
 const batchSize = 20_000;
 
 /**
- * Fills a migrated, empty database with one account and one board. The session must not run triggers. Two calls with
+ * Fills a migrated, empty database with one account and one board. The session must not run ordinary triggers. Two calls with
  * the same size create the same data, except for the tokens and the times.
  */
 export async function seed(client: pg.Client, size: SeedSize): Promise<Seed> {

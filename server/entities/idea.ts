@@ -19,13 +19,8 @@ export const Idea = defineTable('Idea', 'ideas', {
   score: p.integer().generated('(up_count - down_count) stored').default(0),
   commentCount: p.integer().default(0),
   mergedIntoId: bigint().nullable(),
-  /** The words of the title for the search. The database computes this column. */
-  titleWords: p
-    .string()
-    .columnType('tsvector')
-    .generated(`(to_tsvector('idea_search', normalize(title, NFKC))) stored`)
-    .lazy()
-    .default(''),
+  /** The words of the title for the search. A database trigger writes them. */
+  titleWords: p.string().columnType('tsvector').lazy().defaultRaw("''"),
   createdAt: creationTime(),
   updatedAt: creationTime(),
 });

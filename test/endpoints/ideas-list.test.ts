@@ -228,6 +228,26 @@ describe('the filters by status', () => {
   });
 });
 
+test.each([
+  ['CSV import/export of customers', ['export', 'import export', 'csv expo', 'import/export', 'import/exp']],
+  ['iOS/Android app', ['android', 'ios app', 'IOS/ANDROID']],
+  ['yes/no question', ['no', 'yes no']],
+  ['Node.js support', ['js', 'node js', 'node.js', 'Node.j']],
+  ['Docs at https://example.com/help/page?x=1', ['help', 'example', 'com/help', 'https://example.com/help', 'page']],
+  ['the end.Next sentence', ['next', 'end next']],
+  ['a <foo bar> z', ['foo', '<foo bar>', 'bar z']],
+  ['Contact sales@corp.com button', ['corp', 'sales', 'sales@corp.com', 'sales@co']],
+  ['-5 points and +7', ['5', '-5', '7', '+7']],
+  ['24/7 support at 12:30', ['7', '24/7', '30', '12:30']],
+  ['2026-01-15 export of v1.2.3', ['15', '01', '2026-01-15', 'v1.2', '2026 15']],
+  ['Covid-19 and AT&T', ['19', 'covid-19', 'covid', 'at&t', 'at t']],
+  ['AND/OR &nbsp; filters', ['or', 'nbsp', 'and/or']],
+])('the idea search finds each word of the title %j, also next to a sign without spaces', async (title, queries) => {
+  const own = await openBoard();
+  await insertTitles(own, [title, 'Something else']);
+  for (const q of queries) expect([q, await own.titles({ q })]).toEqual([q, [title]]);
+});
+
 describe('the search in titles', () => {
   let board: Board;
   const all = [

@@ -27,7 +27,7 @@ const selectSimilar = query('select_similar_ideas', (db, $: Arguments<SearchedTe
   const found = sql<{
     idea_id: number;
     similarity: number;
-  }>`similar_ideas(${$.accountId}, ${$.boardId}, ${$.title}::text, ${$.body}::text)`.as('found');
+  }>`similar_ideas(${$.accountId}, ${$.boardId}, search_text(${$.title}::text), ${$.body}::text)`.as('found');
   return ideaViews(db, $.accountId, $.voterId)
     .innerJoin(found, 'found.idea_id', 'i.id')
     .select(excerptOf($.excerptLength))

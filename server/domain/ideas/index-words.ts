@@ -13,7 +13,7 @@ const selectFrequencies = query('select_word_frequencies', (db, $: Arguments<{ q
     where schemaname = current_schema() and tablename = 'ideas' and attname = 'title_words'
   )`;
   const words = sql<{ word: string }>`(
-    select unnest(tsvector_to_array(to_tsvector('idea_search', normalize(${$.q}, nfkc)))) as word
+    select unnest(tsvector_to_array(search_words(${$.q}))) as word
   )`;
   return db
     .selectFrom(words.as('searched'))
