@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { type DetailsOf, type ErrorBody, type ErrorKey, raisesWithin, type ValidationIssue } from './errors.ts';
-import { c, noBody, type RouteMetadata } from './routes.ts';
+import { BoardParameter, c, noBody, type RouteMetadata } from './routes.ts';
 
 const jsonrpc = z.literal('2.0');
 const MessageId = z.union([z.string(), z.number()]);
@@ -103,6 +103,9 @@ export const useTools = c.mutation({
   description:
     'The Model Context Protocol endpoint for agents (Streamable HTTP without sessions; revision 2026-07-28 and the revisions of 2025). Its tools are the operations of this document. `tools/list` describes those that the token can use. Each call has the same access rules and rate limits as its operation. Accepts API tokens and OAuth 2.1 access tokens. A refused operation returns 200 and a result with `isError: true` and the error as its text. An earlier failure returns its own status and the error in the form of JSON-RPC. Arrays of messages are refused.',
   query: z.strictObject({
+    board: BoardParameter.board.describe(
+      'The slug of the board for tool calls without the argument `board`. With it, an agent need not name the board in each call.',
+    ),
     readonly: z
       .enum(['true', 'false'])
       .optional()

@@ -65,10 +65,11 @@ export function serveTools(server: ServerDependencies, endpoints: Endpoints, usa
       throw new DomainError('origin_not_allowed');
     }
     const message = isMessage(request.body) ? request.body : undefined;
-    const call = message && callIn(message);
+    const { board, readonly } = request.query as { board?: unknown; readonly?: unknown };
+    const call = message && callIn(message, board);
     const metadata = call?.tool.metadata;
     request.toolName = metadata?.tool.name ?? null;
-    const isReadOnly = (request.query as { readonly?: unknown }).readonly === 'true';
+    const isReadOnly = readonly === 'true';
     const authenticated = await authenticate(server, request, reply, {
       bucket: metadata?.auth === 'board' ? metadata.bucket : undefined,
       idempotency: call?.idempotency,
@@ -153,11 +154,14 @@ function refuseInJsonRpc({ config, reporter }: ServerDependencies) {
 
 /**
  * Returns the tool call in a JSON-RPC message. Returns undefined for any other message: such a message runs no
- * operation and does not count against the token's rate limits.
+ * operation and does not count against the token's rate limits. A call without the argument `board` gets the board of
+ * the address.
  */
-function callIn({ jsonrpc, id, method, params }: Message): ToolCall | undefined {
+function callIn({ jsonrpc, id, method, params }: Message, board: unknown): ToolCall | undefined {
   if (jsonrpc !== '2.0' || method !== 'tools/call' || !isId(id) || !isObject(params)) return undefined;
   const { name, arguments: given = {}, _meta: meta = {} } = params;
   const tool = typeof name === 'string' ? tools.get(name) : undefined;
-  return tool && isObject(given) && isObject(meta) ? readCall(tool, given, meta) : undefined;
+  if (!tool || !isObject(given) || !isObject(meta)) return undefined;
+  const onBoard = typeof board === 'string' && tool.places.has('board') ? { board } : {};
+  return readCall(tool, { ...onBoard, ...given }, meta);
 }

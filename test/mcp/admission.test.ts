@@ -189,7 +189,7 @@ describe('an invalid MCP message', () => {
 
   test('an MCP request with an unknown query parameter is refused', async () => {
     const { token } = await newToken();
-    const answer = await request(server, 'POST /api/v1/mcp?board=web-app', { token, json: list });
+    const answer = await request(server, 'POST /api/v1/mcp?colour=red', { token, json: list });
     expectRefusal(answer, 422, 'validation_failed', -32_600, 'list-1');
     expect(answer.body.error.issues).toMatchObject([{ path: ['query'], code: 'unrecognized_keys' }]);
   });

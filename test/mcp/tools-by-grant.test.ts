@@ -105,6 +105,47 @@ describe('the list of tools', () => {
   });
 });
 
+describe('a board in the address', () => {
+  const onBoard = (token: string, query: string, name: string, args: object = {}) =>
+    request(server, `POST /api/v1/mcp${query}`, {
+      token,
+      json: { jsonrpc: '2.0', id: 'call-1', method: 'tools/call', params: { name, arguments: args } },
+    });
+
+  test('a tool call without the argument board uses the board of the address, and the argument has precedence', async () => {
+    const { id: otherId, slug: other } = await createBoard(server, world.accountId);
+    const { token } = await issueToken(server, world, { [world.boardId]: 'write', [otherId]: 'read' });
+    const slugOf = async (query: string, args = {}) =>
+      (await onBoard(token, query, 'get_board', args)).body.result.structuredContent.board.slug;
+    expect(errorOf(await onBoard(token, '', 'get_board')).key).toBe('board_required');
+    expect(await slugOf(`?board=${other}`)).toBe(other);
+    expect(await slugOf(`?board=${other}&readonly=true`)).toBe(other);
+    expect(await slugOf(`?board=${other}`, { board: world.boardSlug })).toBe(world.boardSlug);
+    const { body } = await onBoard(token, `?board=${world.boardSlug}`, 'create_idea', {
+      title: 'Here',
+      body: 'By address.',
+    });
+    expect(await server.sql('select board_id from ideas where id = $1', [body.result.structuredContent.id])).toEqual([
+      { board_id: world.boardId },
+    ]);
+    expect((await onBoard(token, `?board=${other}`, 'whoami')).body.result.isError).toBe(undefined);
+    expect(await listed(token, { query: `?board=${other}` })).toContain('create_idea');
+  });
+
+  test('a tool call on a board of the address that the token does not grant is refused, and so is an invalid board', async () => {
+    const { token } = await issueToken(server, world, 'write');
+    const { slug } = await createBoard(server, world.accountId);
+    for (const board of [slug, 'nowhere', '']) {
+      expect([board, errorOf(await onBoard(token, `?board=${board}`, 'get_board')).key]).toEqual([
+        board,
+        'board_not_granted',
+      ]);
+    }
+    const twice = await onBoard(token, `?board=${world.boardSlug}&board=${slug}`, 'get_board');
+    expect([twice.status, twice.key]).toEqual([422, 'validation_failed']);
+  });
+});
+
 describe('a read-only connection', () => {
   const readOnly = (token: string, name: string, args: object = {}) =>
     request(server, 'POST /api/v1/mcp?readonly=true', {
