@@ -8,6 +8,7 @@ import { coreStream } from '../../server/database/migration-files.ts';
 import { migrate } from '../../server/database/migrator.ts';
 import { fillCanonicalAddresses } from '../../server/domain/users/fill-canonical-addresses.ts';
 import { createBareDatabase, createTestDatabase } from '../helpers/database.ts';
+import { waitForLockWaits } from '../helpers/lock-waits.ts';
 
 interface Opened {
   url: string;
@@ -168,13 +169,7 @@ test('a user who is added while fillCanonicalAddresses() runs keeps their canoni
   await taking.query('begin');
   await taking.query(`insert into users (email, name) values ('ada@xn--bcher-kva.example', 'Faster')`);
   const filling = fillCanonicalAddresses(db.database);
-  await expect
-    .poll(
-      async () =>
-        (await db.sql(`select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`))
-          .length,
-    )
-    .toBe(1);
+  await waitForLockWaits(db, 1);
   await taking.query('commit');
   taking.release();
   await filling;

@@ -6,6 +6,7 @@ import { type Arguments, query, queryOfText } from '../../server/database/query.
 import { Tag } from '../../server/entities/board.ts';
 import { connect, createTestDatabase } from '../helpers/database.ts';
 import { createTag, createWorld, insertIdea, issueToken } from '../helpers/fixtures.ts';
+import { waitForLockWaits } from '../helpers/lock-waits.ts';
 import { startProxy, type TcpProxy } from '../helpers/proxy.ts';
 import { type Answer, request } from '../helpers/request.ts';
 import { startServerForTest, type TestServer } from '../helpers/server.ts';
@@ -99,7 +100,7 @@ describe('connections that PostgreSQL ends', () => {
     await outside.query('begin');
     await outside.query('lock table followers in exclusive mode');
     const creating = [...Array(poolSize)].map((_, n) => create(server, `Lost ${n}`));
-    await waiting(poolSize);
+    await waitForLockWaits(watcher, poolSize);
     expect(await terminateAll()).toBeGreaterThanOrEqual(poolSize);
     for (const answer of await Promise.all(creating)) expectUnavailable(answer);
     await outside.query('rollback');
@@ -116,7 +117,7 @@ describe('connections that PostgreSQL ends', () => {
     await outside.query('begin');
     await outside.query('select from ideas where id = $1 for update', [ideaId]);
     const voting = vote(server, 'up');
-    await waiting(1);
+    await waitForLockWaits(watcher, 1);
     await terminateAll();
     expectUnavailable(await voting);
     await outside.query('rollback');
@@ -127,16 +128,6 @@ describe('connections that PostgreSQL ends', () => {
     expect(await vote(server, 'none')).toMatchObject({ status: 200, body: { up_count: 0 } });
   });
 });
-
-/** Waits until exactly `count` SQL statements are waiting for a lock. */
-async function waiting(count: number) {
-  await vi.waitFor(async () => {
-    const { rows } = await watcher.query(
-      `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
-    );
-    expect(rows).toHaveLength(count);
-  }, patience);
-}
 
 describe('a statement that runs too long', () => {
   test('if an SQL statement runs too long, PostgreSQL cancels the statement, the request gets 503 with Retry-After, and the connection pool stays usable', async () => {
@@ -208,7 +199,7 @@ describe('an unavailable database', () => {
     await outside.query('begin');
     await outside.query('lock table followers in exclusive mode');
     const creating = create(server, 'Half written');
-    await waiting(1);
+    await waitForLockWaits(watcher, 1);
     proxy.silence();
     expectUnavailable(await creating);
     // PostgreSQL may still send a result on the connection of the failed request, so the pool must not reuse this

@@ -5,6 +5,7 @@ import { openDatabase } from '../../server/database/database.ts';
 import { openDependencies } from '../../server/open-dependencies.ts';
 import { connect, createTestDatabase } from '../helpers/database.ts';
 import { createBoard, createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
+import { countLockWaits, waitForLockWaits } from '../helpers/lock-waits.ts';
 import { type Answer, request } from '../helpers/request.ts';
 import { startServerForTest, type TestServer } from '../helpers/server.ts';
 import { snapshot } from '../helpers/snapshot.ts';
@@ -59,13 +60,6 @@ async function lock(ids: number[]) {
   await holder.query('select from ideas where id = any($1) order by id for no key update', [ids]);
 }
 
-async function countWaiting(): Promise<number> {
-  const { rows } = await watcher.query(
-    `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
-  );
-  return rows.length;
-}
-
 const post = (server: TestServer, path: string, json?: unknown) =>
   request(server, `POST /api/v1/ideas/${path}`, { token, json });
 const vote = (server: TestServer, id: number | undefined) => post(server, `${id}/vote`, { value: 'up' });
@@ -74,13 +68,13 @@ const vote = (server: TestServer, id: number | undefined) => post(server, `${id}
  * Expects that requests to read the second board succeed while exactly `waiting` database connections wait for a lock.
  */
 async function expectOthersServed(server: TestServer, waiting: number) {
-  await expect.poll(countWaiting).toBe(waiting);
+  await waitForLockWaits(watcher, waiting);
   for (let round = 0; round < 3; round++) {
     const reads = await Promise.all(
       Array.from({ length: 20 }, () => request(server, 'GET /api/v1/ideas', { token: reader })),
     );
     expect(reads.map(({ status }) => status)).toEqual(Array(20).fill(200));
-    expect(await countWaiting()).toBe(waiting);
+    expect(await countLockWaits(watcher)).toBe(waiting);
   }
   expect(server.database.pool.waitingCount).toBe(0);
 }

@@ -34,6 +34,7 @@ const ofVersionBefore = {
 
 /** Names of SQL statements that do not filter by an account, each with the reason. */
 const startsWithoutAccount: Record<string, string> = {
+  add_summary_jobs: 'Adds a job for each person with unread notifications in each account.',
   add_token_expiry_notices: 'Finds the tokens of all accounts that expire soon.',
   delete_deleted_ideas: 'Deletes the rows of the deleted ideas of all accounts.',
   delete_expired_invitations: 'Deletes the expired invitations of all accounts.',

@@ -13,6 +13,7 @@ import {
   issueToken,
   type World,
 } from '../helpers/fixtures.ts';
+import { waitForLockWaits } from '../helpers/lock-waits.ts';
 import { startReceiver } from '../helpers/receiver.ts';
 import { request } from '../helpers/request.ts';
 import { startServer, startServerForTest, type TestServer } from '../helpers/server.ts';
@@ -463,8 +464,7 @@ describe('events of parallel transactions', () => {
     await first.query('select place_events($1, $2, 10)', [follower.world.accountId, follower.world.boardId]);
     const placed = await positionsIn(async (text, values) => (await first.query(text, values)).rows);
     const second = list(follower);
-    const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
-    await expect.poll(() => server.sql(waiting)).toHaveLength(1);
+    await waitForLockWaits(server, 1);
     await first.query('commit');
     expect((await second).body.data).toHaveLength(1);
     const kept = await positionsIn((text, values) => server.sql(text, values));

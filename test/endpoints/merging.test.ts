@@ -2,6 +2,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { type ErrorKey, meaningOf, mergeMeanings } from '../../contract/errors.ts';
 import { createBoard, createWorld, insertIdea, issueToken } from '../helpers/fixtures.ts';
 import { expectInvariants } from '../helpers/invariants.ts';
+import { waitForLockWaits } from '../helpers/lock-waits.ts';
 import { request } from '../helpers/request.ts';
 import { startServerForFile } from '../helpers/server.ts';
 import { snapshot } from '../helpers/snapshot.ts';
@@ -349,9 +350,6 @@ test('when two ideas are merged into each other at the same time, one merge succ
 test('two merges of the same two ideas in opposite directions lock the ideas in the same order and do not deadlock', async () => {
   const first = await idea();
   const second = await idea();
-  const waiting = async () =>
-    (await server.sql(`select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`))
-      .length;
   const holder = await server.database.pool.connect();
   const { result, statements } = await logStatements(async () => {
     try {
@@ -359,9 +357,9 @@ test('two merges of the same two ideas in opposite directions lock the ideas in 
       await holder.query('select from ideas where id = $1 for update', [second]);
       // If each merge locked its own source idea first, the two merges would deadlock.
       const backwards = merge(second, first);
-      await expect.poll(waiting, { timeout: 10_000 }).toBe(1);
+      await waitForLockWaits(server, 1);
       const forwards = merge(first, second);
-      await expect.poll(waiting, { timeout: 10_000 }).toBe(2);
+      await waitForLockWaits(server, 2);
       await holder.query('commit');
       return await Promise.all([backwards, forwards]);
     } finally {

@@ -1,6 +1,7 @@
 import { afterEach, expect, test } from 'vitest';
 import { createBoard, createTag, createWorld, insertIdea, issueToken, setUpdatedAt } from '../helpers/fixtures.ts';
 import { expectInvariants } from '../helpers/invariants.ts';
+import { waitForLockWaits } from '../helpers/lock-waits.ts';
 import { request } from '../helpers/request.ts';
 import { startServerForFile } from '../helpers/server.ts';
 import { snapshot } from '../helpers/snapshot.ts';
@@ -116,8 +117,7 @@ test("while a board's tag is being deleted, a request to add this tag to an idea
     await remover.query('begin');
     await remover.query('delete from tags where id = $1', [tagId]);
     adding = add(ideaId, tagId);
-    const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
-    await expect.poll(() => server.sql(waiting), { timeout: 10_000 }).toHaveLength(1);
+    await waitForLockWaits(server, 1);
   } finally {
     await remover.query('commit');
     remover.release();

@@ -6,6 +6,7 @@ import { maxWebhooks } from '../../contract/limits.ts';
 import { recordEvent } from '../../server/domain/events/record-event.ts';
 import { readAudit } from '../helpers/audit.ts';
 import { createBoard, createMember, createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
+import { waitForLockWaits } from '../helpers/lock-waits.ts';
 import { createTargets, operations, requestOf } from '../helpers/operations.ts';
 import { type Received, startReceiverForTest } from '../helpers/receiver.ts';
 import { request } from '../helpers/request.ts';
@@ -257,19 +258,17 @@ describe('a change of a webhook', () => {
   test('a request for a new idea waits while a webhook of the board is being deleted, and then succeeds without a delivery to this webhook', async () => {
     const { world, ask } = await tokenForWebhooks('write');
     const { id } = await addWebhook(server, world, { url, boardId: world.boardId });
-    const { promise: isWaiting, resolve: commit } = Promise.withResolvers<void>();
+    const deleted = Promise.withResolvers<void>();
+    const waiting = Promise.withResolvers<void>();
     const deletion = server.database.transaction(async ({ db }) => {
       await db.deleteFrom('webhook_endpoints').where('id', '=', id).execute();
-      await isWaiting;
+      deleted.resolve();
+      await waiting.promise;
     });
+    await deleted.promise;
     const creation = ask('POST /ideas', { title: 'Dark mode', body: 'For late evenings.' });
-    await eventually(async () => {
-      const waiting = await server.sql(
-        `select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
-      );
-      expect(waiting).toHaveLength(1);
-    });
-    commit();
+    await waitForLockWaits(server, 1);
+    waiting.resolve();
     await deletion;
     expect((await creation).status).toBe(201);
     expect(await server.sql('select from webhook_deliveries where endpoint_id = $1', [id])).toEqual([]);

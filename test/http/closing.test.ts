@@ -1,6 +1,7 @@
 import { connect } from 'node:net';
 import { expect, test } from 'vitest';
 import { createWorld, insertIdea, issueToken } from '../helpers/fixtures.ts';
+import { waitForLockWaits } from '../helpers/lock-waits.ts';
 import { request } from '../helpers/request.ts';
 import { startServer } from '../helpers/server.ts';
 
@@ -24,10 +25,7 @@ test('a server that is shutting down still answers requests on open connections,
   const body = '{"value":"up"}';
   const sized = `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
   socket.write(head(`POST /api/v1/ideas/${ideaId}/vote`) + sized);
-  const waiting = async () =>
-    (await server.sql(`select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`))
-      .length;
-  await expect.poll(waiting, { timeout: 10_000 }).toBe(1);
+  await waitForLockWaits(server, 1);
 
   const closed = server.close();
   const refusal = () =>

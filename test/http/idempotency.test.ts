@@ -4,6 +4,7 @@ import { contract, type OperationId } from '../../contract/index.ts';
 import { testClock } from '../helpers/clock.ts';
 import { createBoard, createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
 import { expectInvariants } from '../helpers/invariants.ts';
+import { waitForLockWaits } from '../helpers/lock-waits.ts';
 import {
   type ArrangedRequest,
   createTargets,
@@ -403,7 +404,6 @@ test('an Idempotency-Key is valid for exactly 24 hours, and after this time a ne
 
 test('two tokens can use the same Idempotency-Key independently, even at the same time', async () => {
   const other = await issueToken(server, world, 'write');
-  const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
   const holder = await server.database.pool.connect();
   let sent: Promise<Answer>[] = [];
   try {
@@ -411,7 +411,7 @@ test('two tokens can use the same Idempotency-Key independently, even at the sam
     await holder.query('select from boards where id = $1 for update', [world.boardId]);
     sent = [send(create, 'a-key'), send(create, 'a-key', other.token)];
     // The two requests use different tokens and run at the same time. Neither request may get 409.
-    await expect.poll(() => server.sql(waiting), { timeout: 10_000 }).toHaveLength(2);
+    await waitForLockWaits(server, 2);
   } finally {
     await holder.query('rollback');
     holder.release();

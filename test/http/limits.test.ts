@@ -334,7 +334,7 @@ describe('the rate limit of an IP address', () => {
     ['DELETE /api/v1/board', 405],
     ['HEAD /api/v1/board', 401],
     ['GET /api/v1/ideas/%zz', 404],
-    [`GET /api/v1/ideas/${'1'.repeat(200)}`, 404],
+    [`GET /api/v1/ideas/${'1'.repeat(200)}`, 401],
   ];
 
   test.each(guarded)('the rate limit of an IP address applies to the request %s', async (line, status) => {

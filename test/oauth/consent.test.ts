@@ -6,6 +6,7 @@ import { testClock } from '../helpers/clock.ts';
 import { connect } from '../helpers/database.ts';
 import { createBoard, createMember, createWorld } from '../helpers/fixtures.ts';
 import { closeAfterAll } from '../helpers/for-file.ts';
+import { waitForLockWaits } from '../helpers/lock-waits.ts';
 import { startPublicServer } from '../helpers/public-server.ts';
 import { request } from '../helpers/request.ts';
 import { callback, callTool, finish, levelFields, Program } from './program.ts';
@@ -176,8 +177,7 @@ describe('consent', () => {
       for (const [name, value] of visitor.cookies) tab.cookies.set(name, value);
       return tab.get(pathname);
     });
-    const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
-    await expect.poll(async () => (await server.sql(waiting)).length).toBe(3);
+    await waitForLockWaits(server, 3);
     await holder.query('commit');
     await holder.end();
     const answers = await Promise.all(tabs);

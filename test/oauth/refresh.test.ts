@@ -9,6 +9,7 @@ import { testClock } from '../helpers/clock.ts';
 import { connect } from '../helpers/database.ts';
 import { createWorld } from '../helpers/fixtures.ts';
 import { closeAfterAll } from '../helpers/for-file.ts';
+import { waitForLockWaits } from '../helpers/lock-waits.ts';
 import { startPublicServer } from '../helpers/public-server.ts';
 import type { Answer } from '../helpers/request.ts';
 import { startServerForTest } from '../helpers/server.ts';
@@ -70,15 +71,7 @@ async function atTheSameInstant(tokenId: number, refreshTokens: string[]): Promi
     await holder.query('begin');
     await holder.query(`select from oauth_records where model = 'Grant' and token_id = $1 for update`, [tokenId]);
     const answers = Promise.all(refreshTokens.map(token => program.refresh(token)));
-    await expect
-      .poll(async () => {
-        const [row] = await server.sql<{ count: number }>(
-          `select count(*)::int as count from pg_stat_activity
-          where datname = current_database() and wait_event_type = 'Lock'`,
-        );
-        return row?.count;
-      })
-      .toBe(refreshTokens.length);
+    await waitForLockWaits(server, refreshTokens.length);
     await holder.query('commit');
     return await answers;
   } finally {

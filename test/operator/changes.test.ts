@@ -5,6 +5,7 @@ import { testClock } from '../helpers/clock.ts';
 import { connect } from '../helpers/database.ts';
 import { createMember, createWorld, issueToken, type World } from '../helpers/fixtures.ts';
 import { waitingJobs } from '../helpers/jobs.ts';
+import { waitForLockWaits } from '../helpers/lock-waits.ts';
 import { request } from '../helpers/request.ts';
 import { startServerForFile, startServerForTest } from '../helpers/server.ts';
 import { snapshot } from '../helpers/snapshot.ts';
@@ -254,8 +255,7 @@ describe('two changes at the same time', () => {
     await client.query('begin');
     await client.query('select from accounts where id = $1 for update', [world.accountId]);
     const changed = changeAll(['business', 'starter'].map(plan => [onAccount('plan'), { plan }]));
-    const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
-    await expect.poll(async () => (await client.query(waiting)).rowCount, { interval: 10, timeout: 10_000 }).toBe(2);
+    await waitForLockWaits(client, 2);
     await client.query('commit');
     await client.end();
     await changed;

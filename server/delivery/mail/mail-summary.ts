@@ -26,6 +26,7 @@ const selectNewest = query('select_notifications_of_summary', (db, $: Arguments<
   mailableNotifications(db, $.accountId)
     .innerJoin('accounts as a', 'a.id', 'n.account_id')
     .select(['a.name as account_name', 'a.slug as account_slug'])
+    .where('a.id', '=', $.accountId)
     .where('n.user_id', '=', $.userId)
     .where('n.read_at', 'is', null)
     .where('n.created_at', '>', sql<string>`now() - ${$.days}::int * interval '1 day'`)

@@ -3,6 +3,7 @@ import { expect } from 'vitest';
 import { type Administration, AdministrationError } from '../../../server/domain/administration.ts';
 import { operatorIn } from '../../helpers/administration.ts';
 import type { TestDatabase } from '../../helpers/database.ts';
+import { countLockWaits } from '../../helpers/lock-waits.ts';
 import { snapshot } from '../../helpers/snapshot.ts';
 
 /** Runs an administrative operation in one transaction, in the same way as the command line tool. */
@@ -33,17 +34,10 @@ export async function administerAtOnce(
       isDone = true;
     };
     others.then(done, done);
-    while (!isDone && !(await isSomebodyWaiting(db))) await sleep(5);
+    while (!isDone && (await countLockWaits(db)) === 0) await sleep(5);
   });
   await commits;
   return Promise.allSettled([commits, others]);
-}
-
-async function isSomebodyWaiting({ sql }: TestDatabase): Promise<boolean> {
-  const waiting = await sql(
-    `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
-  );
-  return waiting.length > 0;
 }
 
 /**

@@ -7,6 +7,7 @@ import { signedIn } from '../../admin/visitor.ts';
 import { connect } from '../../helpers/database.ts';
 import { createMember, createWorld, insertIdea, issueToken } from '../../helpers/fixtures.ts';
 import { expectInvariants } from '../../helpers/invariants.ts';
+import { countLockWaits } from '../../helpers/lock-waits.ts';
 import { startPublicServer } from '../../helpers/public-server.ts';
 import { startReceiverForTest } from '../../helpers/receiver.ts';
 import { type Answer, request } from '../../helpers/request.ts';
@@ -44,10 +45,7 @@ async function holding(text: string, values: unknown[]): Promise<pg.Client> {
 
 const isWaiting = (count = 1) =>
   eventually(async () => {
-    const waiting = await server.sql(
-      `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
-    );
-    expect(waiting.length).toBeGreaterThanOrEqual(count);
+    expect(await countLockWaits(server)).toBeGreaterThanOrEqual(count);
   });
 
 const isErased = async (userId: number) => (await server.sql('select from users where id = $1', [userId])).length === 0;
