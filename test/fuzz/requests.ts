@@ -77,12 +77,14 @@ export interface FuzzWorld {
 
 /**
  * Returns the request with the given number. Equal arguments always give an equal request. The operations take turns, so
- * that each operation gets equally many requests.
+ * that each operation gets equally many requests. In every tenth turn of an operation, the request has a bad token, and
+ * in the turn after it, an unknown parameter. So each operation refuses such requests, whatever the seed is.
  */
 export function fuzzRequest(seed: number, number: number, world: FuzzWorld): FuzzRequest {
   const random = new Random(seed + Math.imul(number, 0x9e3779b1));
   const operation = operations[number % operations.length] as DocumentedOperation;
-  return new RequestMaker(random, world).make(operation);
+  const turn = Math.floor(number / operations.length);
+  return new RequestMaker(random, world).make(operation, (['token', 'parameter'] as const)[turn % 10]);
 }
 
 const letters = [...'abcdefghijklmnopqrstuvwxyz  ABC 0123456789 .,:;!?\'"\\/<>&%$#@*()[]{}|^~`_-+='];
@@ -111,7 +113,7 @@ class RequestMaker {
     this.world = world;
   }
 
-  make({ path, method, operation }: DocumentedOperation): FuzzRequest {
+  make({ path, method, operation }: DocumentedOperation, fault?: 'token' | 'parameter'): FuzzRequest {
     const { random } = this;
     const { token, slugs } = random.chance(0.6)
       ? random.pick(this.world.tokens.slice(0, 2))
@@ -148,7 +150,9 @@ class RequestMaker {
       body: body && JSON.stringify(body),
       isValid: !isDoubtful,
     };
-    return random.chance(0.55) ? request : this.spoil(request, body);
+    if (fault === 'token') return { ...request, token: random.pick(this.world.badTokens), isValid: false };
+    if (fault === 'parameter') return { ...request, path: withParameter(request.path, 'unknown=1'), isValid: false };
+    return random.chance(0.7) ? request : this.spoil(request, body);
   }
 
   /**
@@ -213,9 +217,11 @@ class RequestMaker {
     return path.replace(/\{(\w+)\}/g, (_, name: string) => String(ids[name] ?? this.id(name)));
   }
 
+  /** Returns the id of a tag or of an idea. Half of the ideas are published ideas of the first board. */
   private id(name: string): number {
-    const { maxIdeaId, maxTagId } = this.world;
-    return this.random.integer(1, name.toLowerCase().startsWith('tag') ? maxTagId : maxIdeaId);
+    const { maxIdeaId, maxTagId, comments } = this.world;
+    if (name.toLowerCase().startsWith('tag')) return this.random.integer(1, maxTagId);
+    return this.random.chance(0.5) ? this.random.pick(comments).id : this.random.integer(1, maxIdeaId);
   }
 
   private queryValue(name: string, schema: Schema, slugs: string[]): string {
@@ -302,7 +308,7 @@ class RequestMaker {
         '%ED%A0%80=1',
         'q=%ED%A0%80',
       ];
-      request.path += `${request.path.includes('?') ? '&' : '?'}${this.random.pick(junk)}`;
+      request.path = withParameter(request.path, this.random.pick(junk));
     },
     request => {
       request.method = this.random.pick(['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
@@ -412,6 +418,10 @@ class RequestMaker {
       request.body = `${'['.repeat(2000)}${JSON.stringify(body)}${']'.repeat(2000)}`;
     },
   ];
+}
+
+function withParameter(path: string, parameter: string): string {
+  return `${path}${path.includes('?') ? '&' : '?'}${parameter}`;
 }
 
 function queryText(query: [string, string][]): string {
