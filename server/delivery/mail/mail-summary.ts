@@ -1,8 +1,9 @@
 import { sql } from 'kysely';
 import { type Arguments, query } from '../../database/query.ts';
 import { wordsOf } from '../../domain/notifications/notification-words.ts';
-import { type SummaryFrequency, type SummaryToMail, summaryDays } from '../../domain/notifications/summaries.ts';
+import { type SummaryToMail, startOfSummary } from '../../domain/notifications/summaries.ts';
 import { unsubscribeUrl } from '../../domain/notifications/unsubscribe-token.ts';
+import type { MailFrequency } from '../../entities/user.ts';
 import { t } from '../../text/catalogue.ts';
 import { readerOf, writeFor } from '../../text/language.ts';
 import { shortLine } from '../../text/plain-text.ts';
@@ -18,7 +19,6 @@ const maxEntries = 30;
 interface OfMember {
   accountId: number;
   userId: number;
-  days: number;
 }
 
 /** Selects the newest notifications of a member that are neither read nor mailed. */
@@ -29,7 +29,7 @@ const selectNewest = query('select_notifications_of_summary', (db, $: Arguments<
     .where('a.id', '=', $.accountId)
     .where('n.user_id', '=', $.userId)
     .where('n.read_at', 'is', null)
-    .where('n.created_at', '>', sql<string>`now() - ${$.days}::int * interval '1 day'`)
+    .where('n.created_at', '>', startOfSummary)
     .orderBy('n.id', 'desc')
     .limit(sql.lit(maxEntries + 1)),
 );
@@ -41,7 +41,7 @@ const selectNewest = query('select_notifications_of_summary', (db, $: Arguments<
  */
 const markMailed = query(
   'mark_notifications_of_summary',
-  (db, $: Arguments<Omit<OfMember, 'days'> & { ids: readonly number[]; beforeId: number; now: Date }>) =>
+  (db, $: Arguments<OfMember & { ids: readonly number[]; beforeId: number; now: Date }>) =>
     db
       .updateTable('notifications')
       .set({ mailed_at: $.now })
@@ -58,7 +58,7 @@ export function mailSummary(deps: TaskDependencies) {
   const { config, database, clock, logger, unsubscribeTokens, metrics } = deps;
 
   return requireMailer(deps)(async (mailer, { account_id: accountId, user_id: userId, frequency }: SummaryToMail) => {
-    const newest = await database.query(selectNewest, { accountId, userId, days: summaryDays[frequency] });
+    const newest = await database.query(selectNewest, { accountId, userId });
     const [last] = newest;
     if (!last) return;
     const endingUrl = unsubscribeUrl(config, unsubscribeTokens.make({ userId, ideaId: 'all' }));
@@ -77,7 +77,7 @@ export function mailSummary(deps: TaskDependencies) {
   function write(
     newest: readonly MailableNotification[],
     { account_name, account_slug }: { account_name: string; account_slug: string },
-    frequency: SummaryFrequency,
+    frequency: MailFrequency,
     endingUrl: string,
   ): MailContent {
     const account = shortLine(account_name, 60, t('mails.an_account'));

@@ -7,28 +7,40 @@ import type { MailFrequency } from '../../entities/user.ts';
 export type SummaryFrequency = Exclude<MailFrequency, 'immediately'>;
 
 /**
- * A summary leaves out notifications that are older than this number of days. The number is larger than the time
- * between two summaries, because a worker may have been stopped for a day.
+ * The time after which the notifications of a summary were created. The period is longer than the time between two
+ * weekly summaries, because a worker may have been stopped for a day.
  */
-export const summaryDays = { daily: 3, weekly: 10 } as const satisfies Record<SummaryFrequency, number>;
+export const startOfSummary = sql<string>`now() - interval '10 days'`;
 
-/** The members of an account whose summary is one job. */
+/** The member of an account whose summary is one job. */
 export interface SummaryToMail {
   account_id: number;
   user_id: number;
-  frequency: SummaryFrequency;
+  /** How often the person gets mail. With `immediately`, this is the last summary. */
+  frequency: MailFrequency;
 }
 
 /** The number of people whose jobs one statement adds. */
 const batchSize = 500;
 
+interface Recipients {
+  /** How often these people get mail until now. */
+  frequency: SummaryFrequency;
+  /** How often these people get mail from now on. */
+  next: MailFrequency;
+  /** The people whose ids are greater than this id. */
+  after: number;
+  /** The greatest id of these people. */
+  last: number;
+}
+
 /**
  * Adds a job for each account with notifications for a person that are neither read nor mailed. Searches all accounts,
- * because a scheduled job runs the statement. If a job of an earlier run still waits, it stays the only job.
+ * because a person chooses one frequency for all of them. If a job of an earlier run still waits, it stays the only job.
  */
 const addJobs = query(
   'add_summary_jobs',
-  (db, $: Arguments<{ frequency: SummaryFrequency; days: number; after: number }>) =>
+  (db, $: Arguments<Recipients>) =>
     db
       .with('people', cte =>
         cte
@@ -37,6 +49,7 @@ const addJobs = query(
           .where('u.mail_frequency', '=', $.frequency)
           .where('u.notification_email', 'is not', null)
           .where('u.id', '>', $.after)
+          .where('u.id', '<=', $.last)
           .orderBy('u.id')
           .limit(sql.lit(batchSize)),
       )
@@ -48,13 +61,13 @@ const addJobs = query(
           .distinct()
           .where('n.mailed_at', 'is', null)
           .where('n.read_at', 'is', null)
-          .where('n.created_at', '>', sql<string>`now() - ${$.days}::int * interval '1 day'`),
+          .where('n.created_at', '>', startOfSummary),
       )
       .with('added', cte =>
         cte.selectFrom('due as d').select(
           sql`graphile_worker.add_job(
             'mail_summary',
-            json_build_object('account_id', d.account_id, 'user_id', d.user_id, 'frequency', ${$.frequency}::text),
+            json_build_object('account_id', d.account_id, 'user_id', d.user_id, 'frequency', ${$.next}::text),
             job_key => format('summary:%s:%s', d.account_id, d.user_id)
           )`.as('job'),
         ),
@@ -74,8 +87,17 @@ const addJobs = query(
 export async function addSummaries(queue: Queryable, frequency: SummaryFrequency): Promise<void> {
   let after = 0;
   for (;;) {
-    const [batch] = await queue.query(addJobs, { frequency, days: summaryDays[frequency], after });
+    const people = { frequency, next: frequency, after, last: Number.MAX_SAFE_INTEGER };
+    const [batch] = await queue.query(addJobs, people);
     if (!batch || batch.people < batchSize || batch.last_id === null) return;
     after = batch.last_id;
   }
+}
+
+/**
+ * Adds the jobs that mail a person the last summaries, because the person gets each notification immediately from now
+ * on. Without them, the notifications that wait for a summary would never be mailed.
+ */
+export async function addLastSummaries(queue: Queryable, userId: number, frequency: SummaryFrequency): Promise<void> {
+  await queue.query(addJobs, { frequency, next: 'immediately', after: userId - 1, last: userId });
 }

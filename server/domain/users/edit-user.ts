@@ -5,6 +5,7 @@ import type { Language } from '../../text/language.ts';
 import { type Administration, AdministrationError, explainViolations, noteFields } from '../administration.ts';
 import { checkEmail, checkName } from '../fields.ts';
 import { makeReplacementAddress } from '../identities/own-address.ts';
+import { addLastSummaries } from '../notifications/summaries.ts';
 import { endChallenges } from '../sign-in/challenge.ts';
 import { endPasswordLinks } from '../sign-in/password-links.ts';
 import { canonicalAddress } from './canonical-address.ts';
@@ -96,6 +97,9 @@ export async function updateUser(admin: Administration, user: User, changes: Use
   }
   if (language !== undefined) user.language = language;
   if (wantsMentions !== undefined) user.wantsMentions = wantsMentions;
+  if (mailFrequency === 'immediately' && user.mailFrequency !== 'immediately') {
+    await addLastSummaries(admin, user.id, user.mailFrequency);
+  }
   if (mailFrequency !== undefined) user.mailFrequency = mailFrequency;
   const { email: address } = changes;
   await explainViolations(emailTaken(user.email ?? ''), async () => {

@@ -3,6 +3,8 @@ import { commentOnIdea } from '../../../server/domain/comments/comments.ts';
 import { followIdea, unfollowIdea } from '../../../server/domain/notifications/followers.ts';
 import { addSummaries } from '../../../server/domain/notifications/summaries.ts';
 import { setIdeaStatus } from '../../../server/domain/statuses/set-idea-status.ts';
+import { updateUser } from '../../../server/domain/users/edit-user.ts';
+import { lockUser } from '../../../server/domain/users/find-user.ts';
 import { disableEndpoint } from '../../../server/domain/webhooks/disable-endpoint.ts';
 import type { MailFrequency } from '../../../server/entities/user.ts';
 import { createMember, createWorld, insertIdea, type World } from '../../helpers/fixtures.ts';
@@ -49,6 +51,9 @@ const comment = (body: string) => act(op => commentOnIdea(op, ideaId, body));
 const subjects = () => smtp.received.map(({ to, mail }) => [to, mail?.subject]);
 const unmailed = (userId: number) =>
   server.sql('select kind from notifications where user_id = $1 and mailed_at is null', [userId]);
+
+const choose = (userId: number, mailFrequency: MailFrequency) =>
+  administer(server, async admin => updateUser(admin, await lockUser(admin, userId), { mailFrequency }));
 
 /** Runs the scheduled job of the summaries, and the jobs that it adds. */
 async function mailSummaries(frequency: 'daily' | 'weekly') {
@@ -99,6 +104,27 @@ describe('the time of the mail', () => {
     await mailSummaries('weekly');
     expect(smtp.received).toHaveLength(1);
   });
+
+  test.each(['daily', 'weekly'] as const)(
+    'a person who changes from %s summaries to immediate mails gets one last summary, and then each notification immediately',
+    async frequency => {
+      const userId = await createFollower('grace', frequency);
+      await createFollower('ada', frequency);
+      await setStatus('planned');
+      await comment('We begin in spring.');
+      await runJobs(server);
+      expect(smtp.received).toEqual([]);
+      await choose(userId, 'immediately');
+      await choose(userId, 'immediately');
+      await runJobs(server);
+      expect(subjects()).toEqual([['grace@example.com', '2 new notifications from An account']]);
+      expect(smtp.received[0]?.mail?.text).toContain('This is your last summary, because');
+      expect(await unmailed(userId)).toEqual([]);
+      await setStatus('done');
+      await runJobs(server);
+      expect(subjects().slice(1)).toEqual([['grace@example.com', '“Dark mode” is now done']]);
+    },
+  );
 
   test('several runs of the scheduled job at the same time cause one summary, and a mail server that fails gets it again later', async () => {
     const userId = await createFollower('grace', 'daily');
@@ -204,12 +230,20 @@ Get no more mail: https://ideas.example.com/unsubscribe?token=TOKEN
     ]);
   });
 
-  test('a summary leaves out notifications that are older than its days', async () => {
-    const userId = await createFollower('grace', 'daily');
+  test('a summary leaves out notifications that are older than ten days, and has the other ones even after a change from weekly to daily summaries', async () => {
+    const userId = await createFollower('grace', 'weekly');
     await setStatus('planned');
+    await comment('We begin in spring.');
     await runJobs(server);
-    await server.sql(`update notifications set created_at = now() - interval '73 hours' where user_id = $1`, [userId]);
+    await server.sql(
+      `update notifications set created_at = now() - make_interval(hours => case kind when 'comment.created' then 239 else 241 end)
+      where user_id = $1`,
+      [userId],
+    );
+    await choose(userId, 'daily');
     await mailSummaries('daily');
-    expect(smtp.received).toEqual([]);
+    expect(smtp.received.map(({ mail }) => mail?.text?.match(/^\* .*/gm))).toEqual([
+      ['* The owner commented on “Dark mode”:'],
+    ]);
   });
 });
