@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { expect, onTestFinished, test } from 'vitest';
+import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { buildDeliverySlots } from '../../server/delivery/webhooks/delivery-slots.ts';
 import { chatUrlPurpose } from '../../server/domain/chat/chat-url.ts';
 import type { Lane } from '../../server/domain/webhooks/wake-lanes.ts';
@@ -16,6 +16,13 @@ import { startWorkerForTest, workerConfig } from '../helpers/worker.ts';
 const db = await createDatabaseForFile();
 
 const lanes = 8;
+
+// Removes the work that the previous test left behind. Its receivers are closed, and a receiver of the next test may get
+// the port of one of them.
+beforeEach(() =>
+  db.sql(`with jobs as (delete from graphile_worker._private_jobs), posts as (delete from chat_channels)
+    delete from webhook_deliveries`),
+);
 
 /** Creates an account with eight ideas. Each idea's events have their own lane (delivery queue) at an endpoint. */
 async function createAccount() {
