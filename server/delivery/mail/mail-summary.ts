@@ -35,9 +35,9 @@ const selectNewest = query('select_notifications_of_summary', (db, $: Arguments<
 );
 
 /**
- * Marks the notifications of a summary as mailed. Also marks the notifications before `beforeId`, for which the summary
- * has no room. Does not mark all notifications up to the newest one, because another transaction may just have added one
- * of them, which the summary lacks.
+ * Marks the notifications of a summary as mailed, and all notifications before `beforeId`, because the summary shows only
+ * the newest ones. Does not mark every notification up to the newest one, because another transaction may just have added
+ * one of them, which the summary lacks.
  */
 const markMailed = query(
   'mark_notifications_of_summary',
