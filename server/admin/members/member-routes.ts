@@ -3,7 +3,7 @@ import { mayManage } from '../../domain/members/authority.ts';
 import { removeMember, removePicture, setMemberRole } from '../../domain/members/change-members.ts';
 import { listMembers, type MemberPlace, type MemberView, readMember } from '../../domain/members/list-members.ts';
 import { cutRows } from '../../domain/pagination.ts';
-import { picturesOf } from '../../domain/pictures/pictures.ts';
+import { picturePathOf } from '../../domain/pictures/pictures.ts';
 import { mayBlock } from '../../domain/users/block-user.ts';
 import { roles } from '../../entities/membership.ts';
 import { optionsOf } from '../../pages/shell/choices.ts';
@@ -122,11 +122,10 @@ async function showMember(visit: Visit, problem?: Problem) {
   const { account } = visit;
   const member = await requireMember(visit);
   const shown = presentMember(visit, member);
-  const pictures = await picturesOf(visit.server.database, [member.user_id]);
   const chosen = problem ? visit.field('role') : member.role;
   const data = {
     member: shown,
-    picture: pictures.get(member.user_id),
+    picture: await picturePathOf(visit.server.database, member.user_id),
     roles: mayManage(account.role, member.role) ? roleOptions(account.role, chosen) : undefined,
     removal: shown.isYou
       ? { label: t('members.leave.button'), href: visit.path('/admin/members/leave') }

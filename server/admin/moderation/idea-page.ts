@@ -1,10 +1,9 @@
 import { readBoard } from '../../domain/boards/read-board.ts';
-import { type CommentView, commentSort, listComments, readReplies } from '../../domain/comments/comments.ts';
+import { commentSort, readDiscussion, type ShownComment } from '../../domain/comments/comments.ts';
 import { DomainError } from '../../domain/domain-error.ts';
-import { readIdea } from '../../domain/ideas/read-idea.ts';
+import { readIdea, readShownIdea } from '../../domain/ideas/read-idea.ts';
 import { readMentions } from '../../domain/mentions/record-mentions.ts';
 import { listMergedIdeas, type MergedIdea, mergedSort } from '../../domain/merging/list-merged-ideas.ts';
-import { isFollowing } from '../../domain/notifications/followers.ts';
 import { type PersonView, readPeople } from '../../domain/users/read-people.ts';
 import { findSharedNetworks, type SharedNetwork } from '../../domain/votes/vote-networks.ts';
 import { ideaPath as ideaPathOnBoard } from '../../pages/boards/opened-board.ts';
@@ -27,11 +26,10 @@ const mergedPerPage = 10;
 export function showIdea(visit: Visit, problem?: Problem) {
   const ideaId = visit.id();
   return actOnIdea(visit, ideaId, async op => {
-    const idea = await readIdea(op, ideaId);
+    const idea = await readShownIdea(op, ideaId);
     if (!idea) throw new DomainError('not_found');
     const board = await readBoard(op);
-    const comments = await listComments(op, ideaId, visit.place(commentSort, commentsPerPage));
-    const reply = (await readReplies(op, [ideaId])).get(ideaId);
+    const { comments, reply } = await readDiscussion(op, ideaId, visit.place(commentSort, commentsPerPage));
     const namesIn = await readMentions(op, idea, reply ? [...comments.rows, reply] : comments.rows);
     const merged = await listMergedIdeas(op, ideaId, visit.place(mergedSort, mergedPerPage, 'merged'));
     const target = idea.merged_into_id === null ? undefined : await readIdea(op, idea.merged_into_id);
@@ -53,8 +51,8 @@ export function showIdea(visit: Visit, problem?: Problem) {
       mergedInto: target && linkTo(visit, target),
       networks: networks.map(presentNetwork),
       changes: presentChanges(visit, idea, board),
-      isFollowing: await isFollowing(op, op.actor.accountId, { ideaId, userId: op.actor.userId }),
-      reply: reply && presentCommentOfBoard(reply, { namesIn, pictures: new Map() }),
+      isFollowing: idea.is_followed,
+      reply: reply && presentCommentOfBoard(reply, namesIn),
       comments: {
         rows: comments.rows.map(comment => ({
           ...presentComment(visit, board.slug, comment, people),
@@ -72,7 +70,7 @@ export function showIdea(visit: Visit, problem?: Problem) {
   });
 }
 
-function presentComment(visit: Visit, slug: string, comment: CommentView, people: Map<number, PersonView>) {
+function presentComment(visit: Visit, slug: string, comment: ShownComment, people: Map<number, PersonView>) {
   const ideaId = comment.idea_id;
   return {
     id: comment.id,

@@ -1,7 +1,7 @@
 import multipart, { type MultipartFile } from '@fastify/multipart';
 import type { FastifyInstance } from 'fastify';
 import type { ServerDependencies } from '../../dependencies.ts';
-import { convertPicture, maxUploadBytes, picturesOf, setPicture } from '../../domain/pictures/pictures.ts';
+import { convertPicture, maxUploadBytes, picturePathOf, setPicture } from '../../domain/pictures/pictures.ts';
 import { FormProblem, type Problem } from '../../pages/shell/form.ts';
 import { accountAround, requireOwnSession, requireSession } from '../../pages/shell/session.ts';
 import { chargeForm } from '../../pages/shell/throttle-forms.ts';
@@ -65,8 +65,8 @@ function fileIn(body: unknown): Buffer {
 }
 
 async function showPicture(visit: OwnVisit, problem?: Problem) {
-  const pictures = await picturesOf(visit.server.database, [visit.user.id]);
-  const data = { navigation: ownNavigation(visit, '/admin/profile'), picture: pictures.get(visit.user.id) };
+  const picture = await picturePathOf(visit.server.database, visit.user.id);
+  const data = { navigation: ownNavigation(visit, '/admin/profile'), picture };
   return visit.page('profile/picture', t('picture.heading'), data, { notices, problem });
 }
 

@@ -3,8 +3,9 @@ import { jsonArrayFrom } from 'kysely/helpers/postgres';
 import type { Queryable } from '../../database/database.ts';
 import { type Arguments, query, type RowOf } from '../../database/query.ts';
 import type { Tables } from '../../database/tables.ts';
+import { moderatingRoles } from '../../entities/membership.ts';
 import { DomainError } from '../domain-error.ts';
-import { boardsOfMember, memberActor } from '../members/find-actor.ts';
+import { memberActor } from '../members/find-actor.ts';
 import type { Actor, ReadOperation } from '../operation.ts';
 import {
   readSessionWith,
@@ -83,11 +84,8 @@ function boardsOfUser(db: Kysely<Tables>, slug: Expression<string>, userId: Expr
   const accounts = db.selectFrom('memberships as m').select('m.account_id').where('m.user_id', '=', userId);
   return (
     boardsWithSlug(db, slug)
-      .leftJoinLateral(
-        boardsOfMember(db, sql.ref('o.account_id'), userId).where('b.id', '=', sql.ref<number>('o.id')).as('own'),
-        join => join.onTrue(),
-      )
-      .select(['own.voter_id', 'own.is_moderator'])
+      .leftJoin('voters as v', join => join.onRef('v.account_id', '=', 'o.account_id').on('v.user_id', '=', userId))
+      .select('v.id as voter_id')
       .where(o =>
         o.or([o('o.is_public', '=', true), o('o.account_id', '=', o.fn.any(sql<number[]>`array(${accounts})`))]),
       )
@@ -130,11 +128,17 @@ export async function readSessionWithBoards(
   const found = await readSessionWith(db, lookUp, values => db.query(selectSessionWithBoards, { ...values, slug }));
   if (!found) return undefined;
   const { boards, ...user } = found;
-  const opened = boards.map(({ account_id: accountId, is_public: isPublic, voter_id, is_moderator, ...view }) => {
-    // The user may be a member of an account that the session does not reach.
-    const isMember = is_moderator !== null && user.accounts.some(({ id }) => id === accountId);
-    const row = isMember ? { board_id: view.id, voter_id, is_moderator } : undefined;
-    return { view, accountId, isPublic, member: row && memberActor({ accountId, userId: user.id }, row) };
+  const opened = boards.map(({ account_id: accountId, is_public: isPublic, voter_id, ...view }) => {
+    // The session reaches no account that blocks the user.
+    const account = user.accounts.find(({ id }) => id === accountId);
+    const is_moderator = moderatingRoles.some(role => role === account?.role);
+    const member = { accountId, userId: user.id };
+    return {
+      view,
+      accountId,
+      isPublic,
+      member: account && memberActor(member, { board_id: view.id, voter_id, is_moderator }),
+    };
   });
   return { user, boards: opened.filter(({ isPublic, member }) => isPublic || member) };
 }

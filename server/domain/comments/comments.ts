@@ -4,6 +4,7 @@ import type { Tables } from '../../database/tables.ts';
 import { DomainError } from '../domain-error.ts';
 import { checkPublished, type LockedIdea, lockIdea } from '../ideas/lock-ideas.ts';
 import { readIdea } from '../ideas/read-idea.ts';
+import { shownAuthor } from '../members/shown-author.ts';
 import { recordMentions } from '../mentions/record-mentions.ts';
 import type { ReadOperation, WriteOperation } from '../operation.ts';
 import { cutPage, type Page, type Place } from '../pagination.ts';
@@ -172,16 +173,24 @@ function commentViews(db: Kysely<Tables>, accountId: Expression<number>) {
     .where('c.account_id', '=', accountId);
 }
 
-const selectComments = query(
-  'select_comments',
-  (db, $: Arguments<{ accountId: number; ideaId: number; afterId: number; offset: number; limit: number }>) =>
-    commentViews(db, $.accountId)
-      .where('c.idea_id', '=', $.ideaId)
-      .where('c.id', '>', $.afterId)
-      .orderBy('c.id')
-      .offset($.offset)
-      .limit($.limit),
-);
+interface PageOfComments {
+  accountId: number;
+  ideaId: number;
+  afterId: number;
+  offset: number;
+  limit: number;
+}
+
+const selectComments = query('select_comments', (db, $: Arguments<PageOfComments>) => pageOfComments(db, $));
+
+function pageOfComments(db: Kysely<Tables>, $: Arguments<PageOfComments>) {
+  return commentViews(db, $.accountId)
+    .where('c.idea_id', '=', $.ideaId)
+    .where('c.id', '>', $.afterId)
+    .orderBy('c.id')
+    .offset($.offset)
+    .limit($.limit);
+}
 
 /** Lists an idea's comments, oldest first. Throws not_found if the reader may not see the idea. */
 export async function listComments(op: ReadOperation, ideaId: number, place: Place): Promise<Page<CommentView>> {
@@ -191,13 +200,14 @@ export async function listComments(op: ReadOperation, ideaId: number, place: Pla
 
 /** Lists an idea's comments, oldest first. The caller checks that the reader may see the idea. */
 export async function readComments(op: ReadOperation, ideaId: number, place: Place): Promise<Page<CommentView>> {
-  const rows = await op.query(selectComments, {
-    accountId: op.actor.accountId,
-    ideaId,
-    afterId: place.cursor?.id ?? 0,
-    offset: place.offset,
-    limit: place.perPage + 1,
-  });
+  return cutComments(await op.query(selectComments, pageAt(op, ideaId, place)), place);
+}
+
+function pageAt({ actor: { accountId } }: ReadOperation, ideaId: number, place: Place): PageOfComments {
+  return { accountId, ideaId, afterId: place.cursor?.id ?? 0, offset: place.offset, limit: place.perPage + 1 };
+}
+
+function cutComments<Comment extends CommentView>(rows: Comment[], place: Place): Page<Comment> {
   return cutPage(rows, place, comment => ({ sort: commentSort, key: 0, id: comment.id }));
 }
 
@@ -225,6 +235,38 @@ const selectReplies = query(
 export async function readReplies(op: ReadOperation, ideaIds: readonly number[]): Promise<Map<number, CommentView>> {
   const replies = await op.query(selectReplies, { accountId: op.actor.accountId, ideaIds });
   return new Map(replies.map(reply => [reply.idea_id, reply]));
+}
+
+/** A comment with what the page of its idea shows of the author. */
+export type ShownComment = RowOf<typeof selectShownComments>;
+
+const selectShownComments = query('select_shown_comments', (db, $: Arguments<PageOfComments>) =>
+  pageOfComments(db, $).select(shownAuthor(db, $.accountId)),
+);
+
+const selectShownReply = query('select_shown_reply', (db, $: Arguments<{ accountId: number; ideaId: number }>) =>
+  commentViews(db, $.accountId)
+    .select(shownAuthor(db, $.accountId))
+    .where('c.idea_id', '=', $.ideaId)
+    .where('c.is_official', '=', true)
+    .orderBy('c.id', 'desc')
+    .limit(1),
+);
+
+/**
+ * Reads the comments of an idea for its page, oldest first, and its newest official reply. The caller checks that the
+ * reader may see the idea.
+ */
+export async function readDiscussion(
+  op: ReadOperation,
+  ideaId: number,
+  place: Place,
+): Promise<{ comments: Page<ShownComment>; reply: ShownComment | undefined }> {
+  const comments = cutComments(await op.query(selectShownComments, pageAt(op, ideaId, place)), place);
+  const hasAll = place.cursor === undefined && place.offset === 0 && comments.nextCursor === null;
+  if (hasAll) return { comments, reply: comments.rows.findLast(({ is_official }) => is_official) };
+  const [reply] = await op.query(selectShownReply, { accountId: op.actor.accountId, ideaId });
+  return { comments, reply };
 }
 
 export function presentComment(comment: CommentView) {

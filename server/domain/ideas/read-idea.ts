@@ -3,6 +3,7 @@ import { jsonArrayFrom } from 'kysely/helpers/postgres';
 import { type Arguments, query, type RowOf } from '../../database/query.ts';
 import type { Tables } from '../../database/tables.ts';
 import type { ModerationState } from '../../entities/idea.ts';
+import { shownAuthor } from '../members/shown-author.ts';
 import { isPublicReader, type ReadOperation, type WriteOperation } from '../operation.ts';
 
 type Visible = { moderation_state: Exclude<ModerationState, 'rejected' | 'deleted'> };
@@ -118,19 +119,51 @@ interface OneIdea {
   isPublic: boolean;
 }
 
-const selectIdea = query('select_idea', (db, $: Arguments<OneIdea>) =>
-  ideaViews(db, $.accountId, $.voterId)
+const selectIdea = query('select_idea', (db, $: Arguments<OneIdea>) => oneIdea(db, $));
+
+function oneIdea(db: Kysely<Tables>, $: Arguments<OneIdea>) {
+  return ideaViews(db, $.accountId, $.voterId)
     .select('i.body')
     .where(i => i.and({ 'i.id': $.ideaId, 'i.board_id': $.boardId }))
     .where(i => isVisible(i, $.isModerator))
-    .where(s => isShownTo(s, $.isPublic)),
-);
+    .where(s => isShownTo(s, $.isPublic));
+}
 
 /** Reads an idea. Returns undefined if the reader may not see the idea. */
 export async function readIdea(op: ReadOperation, ideaId: number): Promise<IdeaView | undefined> {
-  const { accountId, boardId, voterId, isModerator } = op.actor;
-  const isPublic = isPublicReader(op.actor);
-  const [idea] = await op.query(selectIdea, { accountId, boardId, ideaId, voterId, isModerator, isPublic });
+  const [idea] = await op.query(selectIdea, argumentsFor(op, ideaId));
+  return idea;
+}
+
+function argumentsFor({ actor }: ReadOperation, ideaId: number): OneIdea {
+  const { accountId, boardId, voterId, isModerator } = actor;
+  return { accountId, boardId, ideaId, voterId, isModerator, isPublic: isPublicReader(actor) };
+}
+
+/** An idea with what its page shows of the author, and whether the reader follows the idea. */
+export type ShownIdea = RowOf<typeof selectShownIdea>;
+
+const selectShownIdea = query('select_shown_idea', (db, $: Arguments<OneIdea & { readerId: number | null }>) =>
+  oneIdea(db, $)
+    .select(shownAuthor(db, $.accountId))
+    .select(i =>
+      i
+        .exists(
+          i
+            .selectFrom('followers as f')
+            .whereRef('f.idea_id', '=', 'i.id')
+            .where('f.account_id', '=', $.accountId)
+            .where('f.user_id', '=', $.readerId),
+        )
+        .$castTo<boolean>()
+        .as('is_followed'),
+    ),
+);
+
+/** Reads an idea for its page. Returns undefined if the reader may not see the idea. */
+export async function readShownIdea(op: ReadOperation, ideaId: number): Promise<ShownIdea | undefined> {
+  const readerId = isPublicReader(op.actor) ? null : op.actor.userId;
+  const [idea] = await op.query(selectShownIdea, { ...argumentsFor(op, ideaId), readerId });
   return idea;
 }
 

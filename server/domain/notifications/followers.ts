@@ -1,5 +1,4 @@
-import type { Queryable, QueryBuilding } from '../../database/database.ts';
-import { type Arguments, query } from '../../database/query.ts';
+import type { QueryBuilding } from '../../database/database.ts';
 import { t } from '../../text/catalogue.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
 
@@ -69,18 +68,6 @@ export async function unfollowIdea(
   if (!ended) return false;
   admin.audit.record('idea.unfollowed', { account_id: ended.account_id, idea_id: ideaId, user_id: userId });
   return true;
-}
-
-const selectFollower = query('select_follower', (db, $: Arguments<Following & { accountId: number }>) =>
-  db
-    .selectFrom('followers')
-    .select('user_id')
-    .where(one => one.and({ account_id: $.accountId, idea_id: $.ideaId, user_id: $.userId })),
-);
-
-export async function isFollowing(db: Queryable, accountId: number, { ideaId, userId }: Following): Promise<boolean> {
-  const followers = await db.query(selectFollower, { accountId, ideaId, userId });
-  return followers.length > 0;
 }
 
 export async function requireIdeaOf({ db }: Administration, accountId: number, ideaId: number): Promise<void> {

@@ -75,17 +75,12 @@ export async function readPicture(db: Queryable, key: string): Promise<Uint8Arra
   return picture?.content;
 }
 
-const selectPaths = query('select_picture_paths', (db, $: Arguments<{ userIds: readonly number[] }>) =>
-  db
-    .selectFrom('users as u')
-    .select(['u.id', 'u.avatar_url'])
-    .where(u => u('u.id', '=', u.fn.any($.userIds)))
-    .where('u.avatar_url', 'is not', null)
-    .$narrowType<{ avatar_url: string }>(),
+const selectPath = query('select_picture_path', (db, $: Arguments<{ userId: number }>) =>
+  db.selectFrom('users').select('avatar_url').where('id', '=', $.userId),
 );
 
-/** Returns the paths of the pictures of users. Leaves out users without a picture. */
-export async function picturesOf(db: Queryable, userIds: readonly number[]): Promise<Map<number, string>> {
-  const rows = await db.query(selectPaths, { userIds: [...new Set(userIds)] });
-  return new Map(rows.map(row => [row.id, row.avatar_url]));
+/** Returns the path of a user's picture, or null for a user without a picture. */
+export async function picturePathOf(db: Queryable, userId: number): Promise<string | null> {
+  const [user] = await db.query(selectPath, { userId });
+  return user?.avatar_url ?? null;
 }

@@ -4,15 +4,13 @@ import { defaultPerPage } from '../../../contract/pagination.ts';
 import { word } from '../../../contract/text.ts';
 import type { BoardView } from '../../domain/boards/read-board.ts';
 import { mayChange } from '../../domain/change-rights.ts';
-import { type CommentView, commentSort, readComments, readReplies } from '../../domain/comments/comments.ts';
+import { commentSort, readDiscussion, type ShownComment } from '../../domain/comments/comments.ts';
 import { DomainError } from '../../domain/domain-error.ts';
-import { type IdeaView, readIdea } from '../../domain/ideas/read-idea.ts';
+import { type IdeaView, readIdea, readShownIdea } from '../../domain/ideas/read-idea.ts';
+import type { ShownAuthor } from '../../domain/members/shown-author.ts';
 import { readMentions } from '../../domain/mentions/record-mentions.ts';
-import { isFollowing } from '../../domain/notifications/followers.ts';
-import type { Actor, ReadOperation } from '../../domain/operation.ts';
+import type { Actor } from '../../domain/operation.ts';
 import { type Page, placeOf } from '../../domain/pagination.ts';
-import { picturesOf } from '../../domain/pictures/pictures.ts';
-import { readPeople } from '../../domain/users/read-people.ts';
 import { t } from '../../text/catalogue.ts';
 import { linkedText } from '../../text/linked-text.ts';
 import { shortLine } from '../../text/plain-text.ts';
@@ -22,7 +20,7 @@ import { shownName } from '../shell/show.ts';
 import type { Notices } from '../shell/visit.ts';
 import { type BoardVisit, boardOf, ideaPath, pathOn } from './opened-board.ts';
 import { moderationNotices, presentChanges } from './present-changes.ts';
-import { presentComment, type ShownBeside } from './present-comment.ts';
+import { type NamesIn, presentComment } from './present-comment.ts';
 import { frameOfBoard, presentIdea, presentVote } from './present-idea.ts';
 import { tagPathsOf } from './tag-filter.ts';
 
@@ -46,32 +44,21 @@ const notices = {
  * vote on it and comment on it.
  */
 export async function showIdea(visit: BoardVisit, problem?: Problem) {
-  const { request, server } = visit;
+  const { request } = visit;
   const { board, read, slug, member } = boardOf(request);
   const ideaId = PathId.safeParse(fieldOf(request.params, 'id'));
   if (!ideaId.success) throw new DomainError('not_found');
   const { cursor } = readQuery(IdeaQuery, visit.isSent ? {} : request.query);
   const place = placeOf({ cursor }, commentSort, defaultPerPage);
-  const [idea, comments, replies, isFollowed] = await Promise.all([
-    readIdea(read, ideaId.data),
-    readComments(read, ideaId.data, place),
-    readReplies(read, [ideaId.data]),
-    member && isFollowing(server.database, member.accountId, { ideaId: ideaId.data, userId: member.userId }),
+  const [idea, { comments, reply }] = await Promise.all([
+    readShownIdea(read, ideaId.data),
+    readDiscussion(read, ideaId.data, place),
   ]);
   if (!idea) throw new DomainError('not_found');
-  const reply = replies.get(idea.id);
   const shown = reply ? [...comments.rows, reply] : comments.rows;
   const target = idea.merged_into_id === null ? undefined : await readIdea(read, idea.merged_into_id);
   const isOpen = idea.moderation_state === 'published' && idea.merged_into_id === null && !board.is_frozen;
-  const [pictures, namesIn, mentionable] = await Promise.all([
-    picturesOf(
-      server.database,
-      [idea, ...shown].map(one => one.author_id),
-    ),
-    readMentions(read, idea, shown),
-    member && isOpen ? findMentionable(member, read, [idea, ...comments.rows]) : [],
-  ]);
-  const beside = { pictures, namesIn };
+  const namesIn = await readMentions(read, idea, shown);
   const path = pathOn(request, `/ideas/${idea.id}`);
   const frame = frameOfBoard(visit, board, {
     page: shortLine(idea.title, 200),
@@ -83,7 +70,7 @@ export async function showIdea(visit: BoardVisit, problem?: Problem) {
     idea: {
       ...presentIdea(idea, tagPathsOf(request)),
       body: linkedText(idea.body, namesIn(null)),
-      picture: pictures.get(idea.author_id),
+      picture: idea.author_picture,
     },
     board: { label: shortLine(board.name, 100), href: pathOn(request) },
     isPending: idea.moderation_state === 'pending',
@@ -91,11 +78,11 @@ export async function showIdea(visit: BoardVisit, problem?: Problem) {
     // The idea that this idea was merged into. Undefined if the idea is not merged, or if the reader may not see the
     // other idea.
     mergedInto: target && { label: shortLine(target.title, 200), href: pathOn(request, `/ideas/${target.id}`) },
-    reply: reply && presentComment(reply, beside),
+    reply: reply && presentComment(reply, namesIn),
     ...presentComments(
       visit,
       comments,
-      { isOpen, ...beside },
+      { isOpen, namesIn },
       cursor => `${pathOn(request, `/ideas/${idea.id}`, { cursor })}#comments`,
     ),
     first: cursor === undefined ? undefined : { label: t('boards.idea.first_comments'), href: path },
@@ -114,11 +101,11 @@ export async function showIdea(visit: BoardVisit, problem?: Problem) {
       // If the board was frozen while the person typed, the refused form still shows the comment.
       commentPath: isOpen || visit.field('body') !== '' ? pathOn(request, `/ideas/${idea.id}/comments`) : undefined,
       comment: visit.field('body'),
-      mentionable,
+      mentionable: isOpen ? findMentionable(member, [idea, ...shown]) : [],
       isCommentRefused: problem !== undefined && request.routeOptions.url?.endsWith('/comments'),
       links: linksOfIdea(visit, board, idea),
       followPath: pathOn(request, `/ideas/${idea.id}/follow`),
-      isFollowing: isFollowed,
+      isFollowing: idea.is_followed,
     },
   };
   return visit.page('idea', frame, data, { notices, problem });
@@ -126,12 +113,12 @@ export async function showIdea(visit: BoardVisit, problem?: Problem) {
 
 function presentComments(
   visit: BoardVisit,
-  { rows, nextCursor }: Page<CommentView>,
-  { isOpen, ...beside }: ShownBeside & { isOpen: boolean },
+  { rows, nextCursor }: Page<ShownComment>,
+  { isOpen, namesIn }: { isOpen: boolean; namesIn: NamesIn },
   pathAt: (cursor: string) => string,
 ) {
   return {
-    comments: rows.map(comment => ({ ...presentComment(comment, beside), links: linksOf(visit, comment, isOpen) })),
+    comments: rows.map(comment => ({ ...presentComment(comment, namesIn), links: linksOf(visit, comment, isOpen) })),
     next: nextCursor === null ? undefined : { label: t('boards.idea.more_comments'), href: pathAt(nextCursor) },
   };
 }
@@ -144,12 +131,9 @@ function pathInAdmin(visit: BoardVisit, path: string): string {
  * Returns the names that the comment form suggests: members who wrote on this page, except the reader. The reader can
  * see these names on the page, so the suggestions reveal no other members.
  */
-async function findMentionable(member: Actor, read: ReadOperation, texts: readonly { author_id: number }[]) {
-  const authors = new Set(texts.map(({ author_id }) => author_id));
-  authors.delete(member.userId);
-  const people = await readPeople(read, member.accountId, [...authors]);
-  const names = [...people.values()].filter(({ role, is_blocked }) => role !== null && !is_blocked);
-  return [...new Set(names.map(({ name }) => shownName(name)))];
+function findMentionable(reader: Actor, authors: readonly ShownAuthor[]) {
+  const others = authors.filter(({ author_id, is_mentionable }) => author_id !== reader.userId && is_mentionable);
+  return [...new Set(others.map(({ author_name }) => shownName(author_name)))];
 }
 
 /** Returns the links to the pages where the reader can edit or delete the idea. */
@@ -166,7 +150,7 @@ function linksOfIdea({ request, server }: BoardVisit, board: BoardView, idea: Id
 }
 
 /** Returns the links to the pages where the reader can edit or delete a comment. */
-function linksOf({ request, server }: BoardVisit, comment: CommentView, isOpen: boolean) {
+function linksOf({ request, server }: BoardVisit, comment: ShownComment, isOpen: boolean) {
   const { member } = boardOf(request);
   if (!member) return [];
   const author = shownName(comment.author_name);

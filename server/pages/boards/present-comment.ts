@@ -1,23 +1,18 @@
-import type { CommentView } from '../../domain/comments/comments.ts';
+import type { ShownComment } from '../../domain/comments/comments.ts';
 import type { readMentions } from '../../domain/mentions/record-mentions.ts';
 import { linkedText } from '../../text/linked-text.ts';
 import { shownName } from '../shell/show.ts';
 import { presentTime } from './present-idea.ts';
 
-/** The data that all comments of a page need. The server reads this data once for each page. */
-export interface ShownBeside {
-  /** Returns the member names that the body of the idea or a comment mentions. */
-  namesIn: Awaited<ReturnType<typeof readMentions>>;
-  /** The paths of the authors' pictures, by the id of the author. */
-  pictures: Map<number, string>;
-}
+/** Returns the member names that the body of the idea or a comment mentions. */
+export type NamesIn = Awaited<ReturnType<typeof readMentions>>;
 
-export function presentComment(comment: CommentView, { namesIn, pictures }: ShownBeside) {
+export function presentComment(comment: ShownComment, namesIn: NamesIn) {
   return {
     id: comment.id,
     body: linkedText(comment.body, namesIn(comment.id)),
     authorName: shownName(comment.author_name),
-    picture: pictures.get(comment.author_id),
+    picture: comment.author_picture,
     createdAt: presentTime(comment.created_at),
     editedAt: comment.edited_at === null ? undefined : presentTime(comment.edited_at),
     isOfficial: comment.is_official,
