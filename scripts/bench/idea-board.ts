@@ -1,10 +1,10 @@
-import { subscribe } from 'node:diagnostics_channel';
 import { buildApp } from '../../server/app.ts';
 import { loadConfig } from '../../server/config.ts';
 import { startWorker, type Worker } from '../../server/jobs/worker.ts';
 import { buildLogger } from '../../server/observability/logger.ts';
 import { openDependencies } from '../../server/open-dependencies.ts';
 import { answerCalls, readUsage } from './answer-calls.ts';
+import { serverTimeCalls } from './server-times.ts';
 
 /**
  * Runs our server and worker as in production. The server enforces its rate limits, but no request exceeds them unless
@@ -23,10 +23,6 @@ const config = loadConfig({
 const url = config.DATABASE_URL ?? '';
 const { server } = await openDependencies(url, config, buildLogger(config));
 let worker: Worker | undefined;
-const serverTimesMs: number[] = [];
-interface Exchange {
-  request: object;
-}
 
 const actions = {
   url: async () => (await buildApp(server)).listen({ host: '127.0.0.1', port: 0 }),
@@ -35,15 +31,6 @@ const actions = {
     worker = await startWorker({ ...server, url });
   },
   stop: () => worker?.stop(),
-  /** Begins to measure the server time of each request: from its arrival until the server has sent the answer. */
-  observe: () => {
-    const starts = new WeakMap<object, number>();
-    subscribe('http.server.request.start', message => starts.set((message as Exchange).request, performance.now()));
-    subscribe('http.server.response.finish', message => {
-      serverTimesMs.push(performance.now() - (starts.get((message as Exchange).request) ?? 0));
-    });
-  },
-  /** Returns the server times that were measured since the last call of this function, in the order of the answers. */
-  serverTimesMs: () => serverTimesMs.splice(0),
+  ...serverTimeCalls,
 };
 answerCalls<keyof typeof actions>(message => actions[message]());

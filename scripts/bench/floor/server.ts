@@ -2,6 +2,7 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import fastify, { type FastifyRequest } from 'fastify';
 import pg from 'pg';
 import { answerCalls, readUsage } from '../answer-calls.ts';
+import { serverTimeCalls } from '../server-times.ts';
 import * as sql from './statements.ts';
 import * as writes from './write-statements.ts';
 
@@ -159,4 +160,5 @@ app.post<OnIdea>('/api/v1/ideas/:id/unmerge', async request => {
 
 const baseUrl = await app.listen({ host: '127.0.0.1', port: 0 });
 
-answerCalls<'url' | 'usage'>(message => (message === 'url' ? baseUrl : readUsage()));
+const actions = { url: () => baseUrl, usage: readUsage, ...serverTimeCalls };
+answerCalls<keyof typeof actions>(message => actions[message]());
