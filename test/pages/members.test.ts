@@ -443,13 +443,46 @@ describe('comments and following', () => {
     expect(await server.sql('select from comments where idea_id = $1', [id])).toHaveLength(1);
   });
 
-  test('a member can follow and unfollow an idea on its page', async () => {
+  test('a member can follow and unfollow an idea on its page, and other members still see the button Follow', async () => {
     const id = await put('The one');
+    const other = await signedIn(server, await createMember(server, world.accountId, 'member'));
+    const buttons = async () => {
+      const pages = await Promise.all([member, other].map(by => by.get(ideaPath(id))));
+      return pages.map(({ html }) => parse(html).querySelector('button[name=follow]')?.textContent);
+    };
     const followers = () => server.sql('select user_id from followers where idea_id = $1', [id]);
     expect((await sendOn(id, 'follow', { follow: 'yes' })).location).toBe(`${ideaPath(id)}?notice=followed`);
     expect(await followers()).toEqual([{ user_id: memberId }]);
+    expect(await buttons()).toEqual(['Unfollow', 'Follow']);
     expect((await sendOn(id, 'follow', { follow: 'no' })).location).toBe(`${ideaPath(id)}?notice=unfollowed`);
     expect(await followers()).toEqual([]);
+    expect(await buttons()).toEqual(['Follow', 'Follow']);
+  });
+
+  test('the page of an idea shows the pictures of its writers, and suggests only the other active members among them for mentions', async () => {
+    const [active, blocked, former] = await Promise.all(
+      ['Ada Active', 'Ben Blocked', 'Fay Former'].map(name => createMember(server, world.accountId, 'member', name)),
+    );
+    await createMember(server, world.accountId, 'member', 'Sam Silent');
+    await server.sql(`update users set avatar_url = '/pictures/' || id || '.webp' where id = any($1)`, [
+      [world.ownerId, active, former],
+    ]);
+    const id = await put('The one', { authorId: world.ownerId });
+    for (const author of [active, blocked, former, memberId, active]) {
+      await server.sql(`insert into comments (account_id, idea_id, author_id, body) values ($1, $2, $3, 'Yes')`, [
+        world.accountId,
+        id,
+        author,
+      ]);
+    }
+    await server.sql('insert into user_blocks (account_id, user_id) values ($1, $2)', [world.accountId, blocked]);
+    await server.sql('delete from memberships where user_id = $1', [former]);
+    const page = parse((await member.get(ideaPath(id))).html);
+    const pictures = page.querySelectorAll('img.picture').map(one => one.getAttribute('src'));
+    expect(pictures).toEqual([world.ownerId, active, former, active].map(user => `/pictures/${user}.webp`));
+    const [owner] = await server.sql<{ name: string }>('select name from users where id = $1', [world.ownerId]);
+    const suggested = page.querySelectorAll('#mentionable button').map(one => one.getAttribute('value'));
+    expect(suggested).toEqual([owner?.name, 'Ada Active']);
   });
 
   test('a member cannot vote or comment on an idea if the path contains the slug of another board of the account', async () => {

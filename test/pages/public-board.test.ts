@@ -254,6 +254,33 @@ describe('an idea', () => {
     expect((await get(`${ideaPath(id)}?cursor=x`)).status).toBe(400);
   });
 
+  test('an idea shows its newest official reply on each page of its comments, wherever the reply is among the comments', async () => {
+    const replyOn = async (path: string) => {
+      const section = parse((await get(path)).text).querySelector('[aria-labelledby="official-reply"] .prose');
+      return section?.textContent;
+    };
+    const reply = (ideaId: number, body: string) =>
+      server.sql(
+        'insert into comments (account_id, idea_id, author_id, body, is_official) values ($1, $2, $3, $4, true)',
+        [world.accountId, ideaId, world.ownerId, body],
+      );
+    const short = await put('Short');
+    await reply(short, 'First reply');
+    await reply(short, 'Second reply');
+    await comment(short, 'Thanks.');
+    expect(await replyOn(ideaPath(short))).toBe('Second reply');
+
+    const long = await put('Long');
+    await reply(long, 'First reply');
+    for (let n = 1; n <= 22; n++) await comment(long, `Comment ${n}.`);
+    const next = (linkIn((await get(ideaPath(long))).text, 'More comments') ?? '').replace(/#.*/, '');
+    expect(await replyOn(ideaPath(long))).toBe('First reply');
+    expect(await replyOn(next)).toBe('First reply');
+    await reply(long, 'Second reply');
+    expect(await replyOn(ideaPath(long))).toBe('Second reply');
+    expect(await replyOn(next)).toBe('Second reply');
+  });
+
   test('linkToIdeas(), which makes the links in mails and chat messages, returns the URL of the public page of an idea', async () => {
     const id = await put('Told of');
     const link = new URL(linkToIdeas(server.config, world.boardSlug)(id));

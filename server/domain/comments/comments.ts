@@ -195,11 +195,6 @@ function pageOfComments(db: Kysely<Tables>, $: Arguments<PageOfComments>) {
 /** Lists an idea's comments, oldest first. Throws not_found if the reader may not see the idea. */
 export async function listComments(op: ReadOperation, ideaId: number, place: Place): Promise<Page<CommentView>> {
   if (!(await readIdea(op, ideaId))) throw new DomainError('not_found');
-  return readComments(op, ideaId, place);
-}
-
-/** Lists an idea's comments, oldest first. The caller checks that the reader may see the idea. */
-export async function readComments(op: ReadOperation, ideaId: number, place: Place): Promise<Page<CommentView>> {
   return cutComments(await op.query(selectComments, pageAt(op, ideaId, place)), place);
 }
 

@@ -11,7 +11,7 @@ import { isBlocked, type UserInAccount } from './authority.ts';
  * Selects the boards of an account for one of its members who is not blocked. Also selects the id of the voter row that
  * the member's votes refer to. This id is null until the member votes for the first time.
  */
-export function boardsOfMember(db: Kysely<Tables>, accountId: Expression<number>, userId: Expression<number>) {
+function boardsOfMember(db: Kysely<Tables>, accountId: Expression<number>, userId: Expression<number>) {
   return db
     .selectFrom('memberships as m')
     .innerJoin('boards as b', join => join.on('b.account_id', '=', accountId))
