@@ -38,6 +38,7 @@ import { buildEventWaits } from './http/event-waits.ts';
 import { answerUnroutable, collectMethods } from './http/method-not-allowed.ts';
 import { buildOperationRunner, chargeFailedReplay } from './http/operation-runner.ts';
 import { readJsonBodies, refuseEncodedBody } from './http/request-body.ts';
+import { noteLateBody, readmitLate } from './http/request-context.ts';
 import { traceRequests } from './http/trace-requests.ts';
 import { boundedServer, guardTransport, refuseInvalidHead, requestIdOf } from './http/transport.ts';
 import { refuseUndeclaredBody, serveOperations } from './http/ts-rest.ts';
@@ -110,6 +111,7 @@ export async function buildApp(server: ServerDependencies): Promise<FastifyInsta
   app.decorateRequest('toolName', null);
   app.decorateRequest('isPersonal', false);
   app.decorateRequest('errorKey', null);
+  app.decorateRequest('isBodyLate', false);
   traceRequests(app, server.tracing);
   app.addHook('onRequest', synchronousHook(setHeaders, announceDeprecation, cors.allow));
   app.addHook('onRequest', admit);
@@ -117,6 +119,8 @@ export async function buildApp(server: ServerDependencies): Promise<FastifyInsta
   app.addHook('onRequest', cors.answerPreflight);
   app.addHook('onRequest', synchronousHook(refuseUnknownPath));
   app.addHook('preParsing', refuseEncodedBody);
+  app.addHook('preParsing', noteLateBody);
+  app.addHook('preHandler', readmitLate);
   app.addHook('preHandler', synchronousHook(refuseUndeclaredBody));
   app.addHook('onSend', chargeFailedReplay(server));
   app.addHook('onSend', answerConditionally(server));

@@ -1,4 +1,4 @@
-import type { FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ErrorKey } from '../../contract/errors.ts';
 import type { Route, RouteMetadata } from '../../contract/routes.ts';
 import type { Actor } from '../domain/operation.ts';
@@ -38,6 +38,11 @@ declare module 'fastify' {
     isPersonal: boolean;
     /** The key of the error in the answer. Null if the answer is no error. */
     errorKey: ErrorKey | null;
+    /**
+     * Whether the client was still sending the body when the server checked who sends the request. The server then checks
+     * this again after the body.
+     */
+    isBodyLate: boolean;
   }
   interface FastifyContextConfig {
     tsRestRoute?: Route;
@@ -71,6 +76,21 @@ export function actorOf(request: FastifyRequest): Actor {
  */
 export async function readmit(request: FastifyRequest): Promise<void> {
   request.admission = await admissionOf(request).renew();
+}
+
+/** A preParsing hook that notes whether the body of the request is late. */
+export function noteLateBody(request: FastifyRequest, _reply: FastifyReply, _body: unknown, done: () => void) {
+  request.isBodyLate = !request.raw.complete;
+  done();
+}
+
+/**
+ * A preHandler hook that checks a token again if the body was late. Otherwise a revoked token could finish a request that
+ * it began before.
+ */
+export function readmitLate(request: FastifyRequest, _reply: FastifyReply, done: (error?: Error) => void) {
+  if (!request.isBodyLate || !request.admission) return done();
+  readmit(request).then(() => done(), done);
 }
 
 export function pathOf(request: FastifyRequest): string {

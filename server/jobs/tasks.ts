@@ -66,8 +66,8 @@ const coreCrontab = `
 */5 * * * * wake_overdue_webhooks ?max=1
 5,15,25,35,45,55 * * * * sweep_events ?max=1
 17 * * * * clear_old_events ?max=1
-0 7 * * * add_summaries ?id=daily&fill=12h&max=1 {frequency:"daily"}
-0 7 * * 1 add_summaries ?id=weekly&fill=2d&max=1 {frequency:"weekly"}
+0 7 * * * add_summaries ?id=daily&fill=12h {frequency:"daily"}
+0 7 * * 1 add_summaries ?id=weekly&fill=2d {frequency:"weekly"}
 `;
 
 /** Returns the crontab of the periodic tasks, in UTC. */

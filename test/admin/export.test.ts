@@ -102,7 +102,7 @@ test('a person can download a file with their own data of two accounts', async (
   }
 });
 
-test('the export of own data has the notes of a person only while the person is a moderator of the account', async () => {
+test('the export of own data has the notes of a person only while the person is a moderator of the account and is not blocked', async () => {
   const world = await createWorld(server);
   const userId = await createMember(server, world.accountId, 'moderator');
   const ideaId = await insertIdea(server, world);
@@ -116,6 +116,9 @@ test('the export of own data has the notes of a person only while the person is 
     return notes.map(({ body }) => body);
   };
   expect(await notes()).toEqual(['By the person']);
+  await server.sql('insert into user_blocks (account_id, user_id) values ($1, $2)', [world.accountId, userId]);
+  expect(await notes()).toEqual([]);
+  await server.sql('delete from user_blocks where user_id = $1', [userId]);
   await server.sql(`update memberships set role = 'member' where user_id = $1`, [userId]);
   expect(await notes()).toEqual([]);
 });

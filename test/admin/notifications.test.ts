@@ -1,4 +1,7 @@
+import { parse } from 'node-html-parser';
 import { beforeEach, describe, expect, test } from 'vitest';
+import { type Arguments, query } from '../../server/database/query.ts';
+import { mailableNotifications } from '../../server/delivery/mail/mailable-notifications.ts';
 import { commentOnIdea } from '../../server/domain/comments/comments.ts';
 import { followIdea } from '../../server/domain/notifications/followers.ts';
 import { setIdeaStatus } from '../../server/domain/statuses/set-idea-status.ts';
@@ -11,6 +14,9 @@ import { givePassword, hiddenFields, type Person, signedIn, Visitor } from './vi
 
 const path = '/admin/profile/notifications';
 const following = '/admin/profile/following';
+const mailable = query('mailable_in_test', (db, $: Arguments<{ accountId: number }>) =>
+  mailableNotifications(db, $.accountId),
+);
 let world: World;
 let actorId: number;
 let userId: number;
@@ -143,9 +149,6 @@ describe('notifications', () => {
     await server.sql('delete from memberships where user_id = $1', [userId]);
     expect((await visitor.get(own)).status).toBe(404);
     expect(await links()).toEqual([]);
-    await server.sql('update boards set is_public = true where id = $1', [world.boardId]);
-    expect((await visitor.get(own)).status).toBe(200);
-    expect(await links()).toEqual(Array(2).fill(own));
     await server.sql(`insert into memberships (account_id, user_id, role) values ($1, $2, 'member')`, [
       world.accountId,
       userId,
@@ -161,17 +164,57 @@ describe('notifications', () => {
     expect(await links()).toEqual(Array(2).fill(`/admin/ideas/${ideaId}`));
   });
 
-  test('a user without the role admin sees a notification about a disabled webhook, but only an admin gets a link to the webhooks', async () => {
+  test('after a user is removed from an account, blocked or demoted, the page, the counter and the mails show no notifications that the user may no longer read', async () => {
+    const ideaId = await followed('Dark mode');
+    await tell(ideaId);
+    const { id } = await addWebhook(server, world, { url: 'https://hooks.example.com/a' });
+    await server.sql(
+      `insert into notifications (account_id, user_id, endpoint_id, event_id, kind)
+      values ($1, $2, $3, null, 'webhook.disabled'),
+        ($1, $2, null, record_event($1, 'idea.pending', $4, null, $5, null, '{}', now()), 'idea.pending')`,
+      [world.accountId, userId, id, ideaId, actorId],
+    );
+    const shown = async () => {
+      const page = parse((await visitor.get(path)).html);
+      const mails = await server.database.query(mailable, { accountId: world.accountId });
+      return {
+        notifications: page.querySelectorAll('.card-list li').length,
+        hasCounter: page.querySelector('a.chip-active') !== null,
+        mails: mails.map(({ kind }) => kind).sort(),
+      };
+    };
+    const setRole = (role: string) => server.sql('update memberships set role = $2 where user_id = $1', [userId, role]);
+    await server.sql('update users set notification_email = email where id = $1', [userId]);
+    const ofFollower = ['comment.created', 'idea.status_changed'];
+    await setRole('admin');
+    const all = [...ofFollower, 'idea.pending', 'webhook.disabled'].sort();
+    expect(await shown()).toEqual({ notifications: 4, hasCounter: true, mails: all });
+    await setRole('moderator');
+    expect(await shown()).toMatchObject({ notifications: 3, mails: [...ofFollower, 'idea.pending'].sort() });
+    await setRole('member');
+    expect(await shown()).toMatchObject({ notifications: 2, mails: ofFollower });
+    const elsewhere = await createWorld(server);
+    await server.sql(`insert into memberships (account_id, user_id, role) values ($1, $2, 'member')`, [
+      elsewhere.accountId,
+      userId,
+    ]);
+    await server.sql('insert into user_blocks (account_id, user_id) values ($1, $2)', [world.accountId, userId]);
+    expect(await shown()).toEqual({ notifications: 0, hasCounter: false, mails: [] });
+    await server.sql('delete from user_blocks where user_id = $1', [userId]);
+    await server.sql('delete from memberships where user_id = $1 and account_id = $2', [userId, world.accountId]);
+    expect(await shown()).toEqual({ notifications: 0, hasCounter: false, mails: [] });
+  });
+
+  test('a notification about a disabled webhook has a link to the webhooks', async () => {
     const { id } = await addWebhook(server, world, { url: 'https://hooks.example.com/a' });
     await server.sql(
       `insert into notifications (account_id, user_id, endpoint_id, kind) values ($1, $2, $3, 'webhook.disabled')`,
       [world.accountId, userId, id],
     );
-    const plain = await visitor.get(path);
-    expect(plain.html).toContain('The webhook to https://hooks.example.com/a was disabled:');
-    expect(plain.html).not.toContain('/admin/webhooks');
     await server.sql(`update memberships set role = 'admin' where user_id = $1`, [userId]);
-    expect((await visitor.get(path)).html).toContain('<p><a href="/admin/webhooks">');
+    const { html } = await visitor.get(path);
+    expect(html).toContain('The webhook to https://hooks.example.com/a was disabled:');
+    expect(html).toContain('<p><a href="/admin/webhooks">');
   });
 });
 

@@ -370,6 +370,19 @@ describe('the page of a token', () => {
     expect(server.logLines.join('') + server.auditLines.join('')).not.toContain(secretOf(newest));
   });
 
+  test("an admin cannot rotate an owner's token, because the new secret would let the admin act as the owner", async () => {
+    const { id, token } = await issueToken(server, world, 'read');
+    const [row] = await server.sql('select secret_hash from api_tokens where id = $1', [id]);
+    const admin = await signedIn(server, await createMember(server, world.accountId, 'admin'));
+    const answer = await admin.submit(pageOf(id, '/rotate'), pageOf(id, '/rotate'), { overlap_hours: '0' });
+    expect([answer.status, answer.html.includes('Only an owner can rotate the token of an owner')]).toEqual([
+      403,
+      true,
+    ]);
+    expect(await server.sql('select secret_hash from api_tokens where id = $1', [id])).toEqual([row]);
+    expect(await statusOf(token)).toBe(200);
+  });
+
   test('the form that rotates a token is refused if the token was rotated after the form was opened', async () => {
     const { id, token: old } = await issueToken(server, world, 'read');
     const fields = hiddenFields((await visitor.get(pageOf(id, '/rotate'))).html, pageOf(id, '/rotate'));

@@ -214,6 +214,24 @@ describe('the person who consents', () => {
     expect((await fresh.get(page)).status).toBe(200);
   });
 
+  test('if an account requires two-factor sign-in of its admins, an admin who signed in without a code can only refuse an OAuth client', async () => {
+    const strict = await createWorld(server);
+    const admin = await signedIn(server, await createMember(server, strict.accountId, 'admin'));
+    const page = await program.ask(admin);
+    const fields = {
+      ...hiddenFields((await admin.get(page)).html, page),
+      ...levelFields({ [strict.boardId]: 'moderate' }),
+    };
+    await server.sql('update accounts set requires_second_factor = true where id = $1', [strict.accountId]);
+    const shown = await admin.get(page);
+    expect([shown.status, shown.location?.startsWith('/admin/profile/second-factor?')]).toEqual([303, true]);
+    const given = await admin.post(page, { ...fields, decision: 'connect' });
+    expect([given.status, given.location?.startsWith('/admin/profile/second-factor?')]).toEqual([303, true]);
+    expect(await tokensOf(strict.accountId)).toEqual([]);
+    const refused = await finish(admin, await admin.post(page, { ...fields, decision: 'refuse' }));
+    expect(refused.searchParams.get('error')).toBe('access_denied');
+  });
+
   test('a person with two-factor sign-in sees the consent page only after entering the password and a code', async () => {
     const person = await givePassword(server, await createMember(server, world.accountId, 'admin'));
     const first = new Visitor(server);

@@ -98,6 +98,15 @@ describe('the frames of other sites', () => {
     // The test's website may embed the private board, but the URLs of the requests do not name the board's account. So
     // the answers are the same as for a missing board.
     expect(answers[1]).toEqual(answers[0]);
+    // The same is true if the URLs name the account of the private board.
+    const [account] = await server.sql<{ slug: string }>('select slug from accounts where id = $1', [hidden.accountId]);
+    const named = await Promise.all(
+      ['board-missing', hidden.boardSlug].map(async slug => {
+        const { status, location } = await post(visitor, token, `/b/${slug}/embed?account=${account?.slug}`);
+        return [status, location?.replace(slug, 'x')];
+      }),
+    );
+    expect(named[1]).toEqual(named[0]);
   });
 
   test('links from an embedded board to other pages open in a new tab, and embedded pages have no site header', async () => {

@@ -98,6 +98,17 @@ describe('who may open a board', () => {
     expect((await member.get(boardPath())).status).toBe(404);
   });
 
+  test('a public board of another account does not hide the private board with the same slug from its members', async () => {
+    const id = await put('Ours');
+    const other = await createWorld(server, { isPublic: true, slug: world.boardSlug, name: 'Another board' });
+    await insertIdea(server, other, { title: 'Theirs' });
+    expect(titlesIn((await member.get(boardPath())).html)).toEqual(['Ours']);
+    expect((await member.get(ideaPath(id))).status).toBe(200);
+    expect((await member.get(`${boardPath()}/new`)).status).toBe(200);
+    expect(titlesIn((await new Visitor(server).get(boardPath())).html)).toEqual(['Theirs']);
+    expect((await new Visitor(server).get(ideaPath(id))).status).toBe(404);
+  });
+
   test('if a person can open several boards with the same slug, the query parameter `account` names the account in links and forms', async () => {
     const { accountId } = await createAccount(server);
     await server.sql(`insert into memberships (account_id, user_id, role) values ($1, $2, 'member')`, [

@@ -438,6 +438,7 @@ describe('a session of a provider', () => {
     for (const path of [
       '/admin/profile',
       '/admin/profile/password',
+      '/admin/profile/mentions',
       '/admin/profile/email',
       '/admin/sign-out-everywhere',
     ]) {
@@ -453,7 +454,7 @@ describe('a session of a provider', () => {
     // The test looks for the name or the slug of the other account. A notification shows the name of its account, or
     // the slug if the session has no access to the account.
     await server.sql(`update accounts set name = 'Elsewhere', slug = 'elsewhere' where id = $1`, [other.accountId]);
-    await server.sql(`insert into memberships (account_id, user_id, role) values ($1, $2, 'member')`, [
+    await server.sql(`insert into memberships (account_id, user_id, role) values ($1, $2, 'admin')`, [
       other.accountId,
       userId,
     ]);

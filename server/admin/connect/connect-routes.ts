@@ -5,6 +5,7 @@ import type { AccountOfUser } from '../../domain/sign-in/session.ts';
 import type { ConsentRequest, Consents } from '../../oauth/consents.ts';
 import { fieldOf, type Problem } from '../../pages/shell/form.ts';
 import { Refusal } from '../../pages/shell/refusal.ts';
+import { pathToRequiredFactor } from '../../pages/shell/second-factor.ts';
 import {
   accountAround,
   findAccount,
@@ -40,6 +41,8 @@ export function serveConnect(app: FastifyInstance, server: ServerDependencies, c
       await visit.administer(admin => consents.refuse(admin, asked, { accountId, userId: user.id }));
     } else {
       const account = chooseAccount(request);
+      const detour = pathToRequiredFactor(request, account);
+      if (detour !== undefined) return detour;
       await visit.administer(async admin => {
         const boards = grantsOf(readTokenForm(request.body), await listBoardNames(admin, account.id));
         const clientName = nameOf(asked);
@@ -58,6 +61,8 @@ export function serveConnect(app: FastifyInstance, server: ServerDependencies, c
   async function show(around: Visit<AccountOfUser | undefined>, problem?: Problem) {
     const { request, reply } = around;
     const account = chooseAccount(request);
+    const detour = pathToRequiredFactor(request, account);
+    if (detour !== undefined) return detour;
     const visit = new Visit(server, request, reply, account);
     const asked = await requireAsked(visit);
     if (!hasAgentApi(account, server.config)) {

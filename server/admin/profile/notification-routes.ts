@@ -29,16 +29,15 @@ export const notificationRoutes: Route<AccountOfUser | undefined>[] = [
   { path: notificationsPath, show: showNotifications },
   { path: `${notificationsPath}/read`, run: readAll },
   { path: `${notificationsPath}/:id/read`, run: readOne },
-  { path: '/admin/profile/mentions', run: setMentions },
   { path: followingPath, show: showFollowing },
   { path: `${followingPath}/:id/unfollow`, run: unfollow },
 ];
 
 async function showNotifications(visit: OwnVisit) {
   const beforeId = visit.number('before');
-  const { id: userId, only_account_id: only } = visit.user;
-  const filter = { beforeId, isInOrdinarySession: only === null, limit: perPage + 1 };
-  const fetched = await listNotifications(visit.server.database, userId, only, filter);
+  const accountIds = visit.user.accounts.map(({ id }) => id);
+  const filter = { beforeId, accountIds, limit: perPage + 1 };
+  const fetched = await listNotifications(visit.server.database, visit.user.id, null, filter);
   const { rows: shown, hasMore } = cutRows(fetched, perPage);
   const data = {
     navigation: ownNavigation(visit, notificationsPath),
@@ -65,7 +64,7 @@ async function readOne(visit: OwnVisit) {
   return visit.path(notificationsPath, { ...placeOf(visit), notice: 'read' });
 }
 
-async function setMentions(visit: OwnVisit) {
+export async function setMentions(visit: OwnVisit) {
   const wantsMentions = visit.field('wanted') !== 'no';
   await visit.administer(async admin => updateUser(admin, await lockUser(admin, visit.user.id), { wantsMentions }));
   return profilePath(visit, 'saved');

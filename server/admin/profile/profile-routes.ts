@@ -24,7 +24,7 @@ import { askForOwnPassword, readNewPassword } from '../../pages/sign-in/own-pass
 import { t } from '../../text/catalogue.ts';
 import { languageOf } from '../../text/language.ts';
 import { addressRoutes } from './address-routes.ts';
-import { notificationRoutes } from './notification-routes.ts';
+import { notificationRoutes, setMentions } from './notification-routes.ts';
 import { type OwnVisit, profilePath, showProfile } from './profile-page.ts';
 import { secondFactorRoutes } from './second-factor-routes.ts';
 
@@ -47,6 +47,7 @@ export function serveProfile(app: FastifyInstance, server: ServerDependencies) {
       run: saveMailFrequency,
       again: (visit, p) => showProfile(visit, p, 'frequency'),
     },
+    { path: '/admin/profile/mentions', run: setMentions },
     { path: '/admin/profile/delete', show: askForDeletion, run: requestDeletion, problemOf: ownProblemOf },
     { path: '/admin/profile/export', show: showExport, run: sendExport },
     { path: '/admin/cancel-deletion', run: cancelDeletion },

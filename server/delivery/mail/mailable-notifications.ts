@@ -6,6 +6,7 @@ import { type LinkToIdea, linkToIdeas } from '../../domain/ideas/present-idea.ts
 import { activeMemberships } from '../../domain/members/authority.ts';
 import { contentOfNotification } from '../../domain/notifications/notification-content.ts';
 import { hasIdeaPage, type NotificationKind } from '../../domain/notifications/notification-words.ts';
+import { isForRole } from '../../domain/notifications/notifications.ts';
 
 /** A notification that may be mailed, with the contents of its mail. */
 export type MailableNotification = InferResult<ReturnType<typeof mailableNotifications>>[number];
@@ -15,14 +16,14 @@ const followedKinds = ['idea.status_changed', 'idea.merged', 'idea.unmerged', 'c
 
 /**
  * Selects the notifications of an account that are not mailed yet. The SQL alias of the notification is `n`. Skips users
- * without an address, and users who were blocked, left the account, unfollowed the idea or turned off mentions after the
- * notification was created. `followed_id` is the idea that the user stops following with the mail's unsubscribe link.
+ * without an address, and users who were blocked, left the account, lost the role, unfollowed the idea or turned off
+ * mentions after the notification was created. `followed_id` is the idea that the user stops following with the mail's unsubscribe link.
  */
 export function mailableNotifications(db: Kysely<Tables>, accountId: Expression<number>) {
   return db
     .selectFrom('notifications as n')
     .innerJoin('users as u', 'u.id', 'n.user_id')
-    .innerJoin(activeMemberships(db, accountId).select('m.user_id').as('m'), 'm.user_id', 'n.user_id')
+    .innerJoin(activeMemberships(db, accountId).select(['m.user_id', 'm.role']).as('m'), 'm.user_id', 'n.user_id')
     .leftJoin('events as e', join => join.on('e.account_id', '=', accountId).onRef('e.id', '=', 'n.event_id'))
     .leftJoinLateral(
       from =>
@@ -61,6 +62,7 @@ export function mailableNotifications(db: Kysely<Tables>, accountId: Expression<
     .where('n.account_id', '=', accountId)
     .where('n.mailed_at', 'is', null)
     .where('u.notification_email', 'is not', null)
+    .where(n => isForRole(n.ref('n.kind'), n.ref('m.role')))
     .where(n => n.or([n('f.idea_id', 'is not', null), n('n.kind', 'not in', followedKinds)]))
     .where(n => n.or([n('u.wants_mentions', '=', true), n('n.kind', '<>', 'user.mentioned')]));
 }

@@ -15,16 +15,28 @@ export async function readEmbeddingOrigins(db: Queryable, accountId: number): Pr
   return account?.origins ?? [];
 }
 
-/** Finds the account by the slugs of the account and of the board, because the URL contains only these slugs. */
+/**
+ * Finds the account by the slugs of the account and of the board, because the URL contains only these slugs. The named
+ * account is found even if it has no board with the slug, so that nobody can learn which private boards exist.
+ */
 const selectEmbedding = query('select_embedding_by_board', (db, $: Arguments<{ board: string; account: string }>) =>
   db
-    .selectFrom('boards as b')
-    .innerJoin('accounts as a', 'a.id', 'b.account_id')
+    .selectFrom('accounts as a')
     .select(['a.id as account_id', 'a.embedding_origins as origins'])
-    .where('b.slug', '=', $.board)
-    .where(b => b.or([b('a.slug', '=', $.account), b('b.is_public', '=', true)]))
+    .where(a =>
+      a.or([
+        a('a.slug', '=', $.account),
+        a(
+          'a.id',
+          '=',
+          a
+            .selectFrom('boards as b')
+            .select('b.account_id')
+            .where(b => b.and({ 'b.slug': $.board, 'b.is_public': true })),
+        ),
+      ]),
+    )
     .where('a.erasure_began_at', 'is', null)
-    // If the account in the URL has a board with this slug, that board comes before a public board of another account.
     .orderBy(a => a('a.slug', '=', $.account), 'desc'),
 );
 
@@ -34,10 +46,7 @@ export interface Embedding {
   origins: string[];
 }
 
-/**
- * Finds the board with the slug in the named account. If the account has no such board, finds the public board with the
- * slug.
- */
+/** Finds the named account. If the name is missing or unknown, finds the account of the public board with the slug. */
 export async function findEmbedding(
   db: Queryable,
   slugs: { board: string; account: string },

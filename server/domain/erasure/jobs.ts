@@ -19,7 +19,8 @@ const removeJobs = sql(
         when t.identifier = 'mail_people' then j.payload #>> '{0,account_id}'
         -- In payloads of other tasks, such as an extension's own, account_id may have any value.
         when t.identifier in (
-            'deliver_webhooks', 'post_to_chat', 'tell_people', 'mail_invitation', 'mail_account_deletion'
+            'deliver_webhooks', 'post_to_chat', 'tell_people', 'mail_invitation', 'mail_account_deletion',
+            'mail_summary', 'mail_token_expiry', 'replace_copies_of_idea'
           ) or starts_with(t.identifier, 'extension_event:')
         then j.payload ->> 'account_id'
       end::bigint as account_id

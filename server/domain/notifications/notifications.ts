@@ -1,5 +1,7 @@
-import type { InferResult } from 'kysely';
+import { type Expression, expressionBuilder, type InferResult } from 'kysely';
 import type { QueryBuilding } from '../../database/database.ts';
+import type { Tables } from '../../database/tables.ts';
+import { moderatingRoles, type Role } from '../../entities/membership.ts';
 import type { Administration } from '../administration.ts';
 import { textInEvent } from '../events/recorded-event.ts';
 import { contentOfNotification } from './notification-content.ts';
@@ -10,10 +12,10 @@ export type NotificationView = InferResult<ReturnType<typeof notificationsOf>>[n
 interface NotificationFilter {
   isUnreadOnly?: boolean;
   /**
-   * If true, leaves out the notifications from accounts that require a sign-in with a provider. A user who signed in
-   * without a provider has no access to these accounts.
+   * The accounts that the user's session reaches. If given, leaves out the notifications of all other accounts, and
+   * notifications for a role that the user no longer has.
    */
-  isInOrdinarySession?: boolean;
+  accountIds?: readonly number[];
   beforeId?: number | undefined;
   limit: number;
 }
@@ -56,28 +58,36 @@ function notificationsOf({ db }: QueryBuilding, userId: number) {
     .$narrowType<{ kind: NotificationKind }>();
 }
 
+/** The condition that a member with this role may still read a notification of this kind. */
+export function isForRole(kind: Expression<string>, role: Expression<Role>) {
+  const eb = expressionBuilder<Tables>();
+  return eb.and([
+    eb.or([eb(kind, '<>', 'idea.pending'), eb(role, 'in', [...moderatingRoles])]),
+    eb.or([eb(kind, '<>', 'webhook.disabled'), eb(role, 'in', ['owner', 'admin'])]),
+  ]);
+}
+
 export function listNotifications(
   queryable: QueryBuilding,
   userId: number,
   accountId: number | null,
-  { isUnreadOnly = false, isInOrdinarySession = false, beforeId = Number.MAX_SAFE_INTEGER, limit }: NotificationFilter,
+  { isUnreadOnly = false, accountIds, beforeId = Number.MAX_SAFE_INTEGER, limit }: NotificationFilter,
 ): Promise<NotificationView[]> {
   return notificationsOf(queryable, userId)
     .where('n.id', '<', beforeId)
     .$if(accountId !== null, n => n.where('n.account_id', '=', accountId))
-    .$if(isInOrdinarySession, n =>
-      n.where(a =>
-        a.or([
-          a('a.requires_provider', '=', false),
-          a.exists(
-            a
-              .selectFrom('memberships as o')
-              .whereRef('o.account_id', '=', 'n.account_id')
-              .whereRef('o.user_id', '=', 'n.user_id')
-              .where('o.role', '=', 'owner'),
+    .$if(accountIds !== undefined, notifications =>
+      notifications
+        .where(n => n('n.account_id', '=', n.fn.any(n.val(accountIds ?? []))))
+        .where(n =>
+          n.exists(
+            n
+              .selectFrom('memberships as m')
+              .whereRef('m.account_id', '=', 'n.account_id')
+              .whereRef('m.user_id', '=', 'n.user_id')
+              .where(m => isForRole(m.ref('n.kind'), m.ref('m.role'))),
           ),
-        ]),
-      ),
+        ),
     )
     .$if(isUnreadOnly, n => n.where('n.read_at', 'is', null))
     .limit(limit)

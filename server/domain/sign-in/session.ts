@@ -181,6 +181,7 @@ export function sessionRows(db: Kysely<Tables>, $: Arguments<SessionArguments>) 
         .selectFrom(newestNotificationsOf(u).as('newest'))
         .select(newest => newest.fn.countAll<number>().as('count'))
         .where('newest.read_at', 'is', null)
+        .where(newest => newest('newest.account_id', '=', newest.fn.any(openAccountsOf(u))))
         .$asScalar()
         .$notNull()
         .as('unread_count'),
@@ -242,6 +243,16 @@ function accountsOfUser(u: OfSession) {
     .orderBy('a.slug');
 }
 
+/** Selects the ids of the accounts that the user is a member of and that do not block the user, as an array. */
+function openAccountsOf(u: OfSession) {
+  const memberships = u
+    .selectFrom('memberships as m')
+    .select('m.account_id')
+    .whereRef('m.user_id', '=', 'u.id')
+    .where(m => m.not(isBlocked(m.ref('m.account_id'), m.ref('m.user_id'))));
+  return sql<number[]>`array(${memberships})`;
+}
+
 /**
  * Selects a user's newest notifications. With `user_id = u.id`, PostgreSQL might scan all notifications by id, which is
  * slow if the user has none. With `between`, only the index of the user's notifications has the right order.
@@ -249,7 +260,7 @@ function accountsOfUser(u: OfSession) {
 function newestNotificationsOf(u: OfSession) {
   return u
     .selectFrom('notifications as n')
-    .select('n.read_at')
+    .select(['n.read_at', 'n.account_id'])
     .where(n => n.between('n.user_id', n.ref('u.id'), n.ref('u.id')))
     .where(n => n.or([n('s.account_id', 'is', null), n('n.account_id', '=', n.ref('s.account_id'))]))
     .orderBy('n.user_id')

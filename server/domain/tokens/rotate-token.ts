@@ -1,7 +1,8 @@
 import { type Arguments, query } from '../../database/query.ts';
 import { ApiToken } from '../../entities/api-token.ts';
 import { t } from '../../text/catalogue.ts';
-import { type Administration, AdministrationError } from '../administration.ts';
+import { type Administration, AdministrationError, actingUserOf } from '../administration.ts';
+import { mayManage, readActiveRole } from '../members/authority.ts';
 import { makeSecret } from '../sign-in/secret-text.ts';
 import { passedNoticeDays } from './expiry-notices.ts';
 import { formatToken } from './token-text.ts';
@@ -39,6 +40,7 @@ export async function rotateToken(
 ): Promise<string> {
   const token = await lockToken(admin, accountId, tokenId);
   if (token.kind !== 'api') throw new AdministrationError('conflict', t('refusals.token.oauth_rotation'));
+  await requireSecretRights(admin, accountId, token.issuerId);
   const expiresAt = rotation.expiresAt === undefined ? token.expiresAt : rotation.expiresAt;
   if (expiresAt && expiresAt <= admin.now) throw new AdministrationError('invalid', t('refusals.token.expired'));
   if ('replacesNewest' in rotation) {
@@ -60,6 +62,19 @@ export async function rotateToken(
     expires_at: token.expiresAt?.toISOString() ?? null,
   });
   return formatToken({ id: tokenId, secret: secret.text });
+}
+
+/**
+ * Refuses a person who may not see a secret of the issuer's tokens. With the secret, the person acts as the issuer, also
+ * after the person has left the account. So an admin may not rotate the token of an owner.
+ */
+async function requireSecretRights(admin: Administration, accountId: number, issuerId: number): Promise<void> {
+  const userId = actingUserOf(admin);
+  if (userId === null || userId === issuerId) return;
+  const own = await readActiveRole(admin, { accountId, userId });
+  const role = await readActiveRole(admin, { accountId, userId: issuerId });
+  if (own && mayManage(own, role ?? 'member')) return;
+  throw new AdministrationError('forbidden', t('refusals.token.foreign_rotation'));
 }
 
 /**

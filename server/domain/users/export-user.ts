@@ -4,6 +4,7 @@ import type { QueryBuilding } from '../../database/database.ts';
 import type { Tables } from '../../database/tables.ts';
 import { moderatingRoles } from '../../entities/membership.ts';
 import type { Administration } from '../administration.ts';
+import { isBlocked } from '../members/authority.ts';
 import { presentTime } from '../time.ts';
 
 /**
@@ -160,7 +161,8 @@ export const exportSections: Readonly<Record<string, Section>> = {
         .where('c.author_id', '=', userId),
     ),
   },
-  // Leaves out the notes in accounts where the person is no moderator now, because other moderators may have edited them.
+  // Leaves out the notes in accounts where the person is no moderator now or is blocked, because other moderators may have
+  // edited them.
   notes: {
     tables: ['idea_notes'],
     read: inBatches(['n.id'], (db, userId) =>
@@ -172,7 +174,8 @@ export const exportSections: Readonly<Record<string, Section>> = {
         )
         .select(['n.id', 'a.slug as account', 'n.idea_id', 'n.body', 'n.created_at', 'n.edited_at'])
         .where('n.author_id', '=', userId)
-        .where('m.role', 'in', moderatingRoles),
+        .where('m.role', 'in', moderatingRoles)
+        .where(n => n.not(isBlocked(n.ref('n.account_id'), n.ref('n.author_id')))),
     ),
   },
   votes: { tables: ['voters', 'votes'], read: readVotes },

@@ -77,7 +77,9 @@ export function openBoards({ database }: Pick<ServerDependencies, 'database'>, {
     // A session on embedded pages belongs to one account. If several boards have the slug in the path, the server
     // prefers the board of this account.
     const named = isEmbedded ? accounts[0]?.slug : fieldOf(request.query, 'account');
-    const board = boards.find(one => accountOf(one)?.slug === named) ?? boards[0];
+    // A board of the person's own account comes before a public board of another account. Otherwise everybody could hide
+    // a private board from its members with a public board that has the same slug.
+    const board = boards.find(one => accountOf(one)?.slug === named) ?? boards.find(accountOf) ?? boards[0];
     if (!board) throw new DomainError('not_found');
     const account = accountOf(board);
     const { view, accountId } = board;

@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { AccountOfUser } from '../../domain/sign-in/session.ts';
 import { findAccount, isAdmin, sessionOf } from './session.ts';
 
 /** The path of the page where users turn on two-factor sign-in. */
@@ -11,16 +12,30 @@ export const secondFactorPath = '/admin/profile/second-factor';
  */
 export async function requireSecondFactor(request: FastifyRequest, reply: FastifyReply) {
   if (sessionOf(request).user.has_second_factor) return;
+  return reply.redirect(pathToSecondFactor(request), 303);
+}
+
+/** Returns the path of the page that turns on two-factor sign-in. After that, the page leads back to this request. */
+function pathToSecondFactor(request: FastifyRequest): string {
   // A path that accepts only forms has no page, so the browser cannot return to it.
   const isPage = request.server.pageRoutes.has(request.routeOptions.url ?? '');
   const parameters = new URLSearchParams({ notice: 'required', ...(isPage ? { next: request.url } : {}) });
-  return reply.redirect(`${secondFactorPath}?${parameters}`, 303);
+  return `${secondFactorPath}?${parameters}`;
 }
 
 /**
  * An onRequest hook for the pages of an account. An account may require two-factor sign-in of its owners and admins.
  */
 export async function requireSecondFactorOfAdmins(request: FastifyRequest, reply: FastifyReply) {
-  const account = findAccount(request);
-  if (account?.requires_second_factor && isAdmin(account)) return requireSecondFactor(request, reply);
+  const path = pathToRequiredFactor(request, findAccount(request));
+  if (path !== undefined) return reply.redirect(path, 303);
+}
+
+/**
+ * Returns the path of the page that turns on two-factor sign-in, if the account requires it of the person and the person
+ * has entered no code for the session.
+ */
+export function pathToRequiredFactor(request: FastifyRequest, account: AccountOfUser | undefined): string | undefined {
+  const isRequired = account?.requires_second_factor && isAdmin(account);
+  return isRequired && !sessionOf(request).user.has_second_factor ? pathToSecondFactor(request) : undefined;
 }

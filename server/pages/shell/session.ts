@@ -52,6 +52,10 @@ export function readBrowserSessions(
   cookie: SessionCookie = 'session',
   readUser: ReadUser = (_request, lookUp) => readSession(database, lookUp),
 ) {
+  const isEmbedded = cookie === 'embedded';
+  const lookUpOf = (tokenHash: Buffer): SessionLookUp => {
+    return { tokenHash, now: clock.now(), idleMinutes: config.SESSION_IDLE_MINUTES, isEmbedded };
+  };
   app.decorate('sessionCookie', cookie);
   app.decorate('pageRoutes', new Set<string>());
   app.addHook('onRoute', ({ method, url }) => {
@@ -61,13 +65,24 @@ export function readBrowserSessions(
   app.addHook('onRequest', async request => {
     const tokenHash = sessionHashOf(request, config);
     if (!tokenHash) return;
-    const isEmbedded = cookie === 'embedded';
-    const lookUp = { tokenHash, now: clock.now(), idleMinutes: config.SESSION_IDLE_MINUTES, isEmbedded };
-    const user = await readUser(request, lookUp);
+    const user = await readUser(request, lookUpOf(tokenHash));
     if (!user) return;
     request.browserSession = { user, tokenHash };
     useLanguageOfProfile(request, user.language);
     request.isPersonal = true;
+  });
+  // If the body was late, the session may have ended meanwhile, or the person may have lost a role.
+  app.addHook('preValidation', async request => {
+    const { browserSession, isBodyLate } = request;
+    if (!browserSession || !isBodyLate) return;
+    const user = await readUser(request, lookUpOf(browserSession.tokenHash));
+    if (user) {
+      request.browserSession = { ...browserSession, user };
+      return;
+    }
+    request.browserSession = null;
+    request.frameOfError = null;
+    throw new Refusal(403, t('shell.form.expired.title'), t('shell.form.expired.explanation'));
   });
 }
 

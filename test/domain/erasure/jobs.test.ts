@@ -53,6 +53,9 @@ const jobsOf = ({ world, endpointId, channelId, eventId, notificationId }: Named
     ['mail_notifications', [999_999, notificationId]],
     ['mail_invitation', { account_id, invitation_id: 1 }],
     ['mail_account_deletion', { account_id, user_id: world.ownerId }],
+    ['mail_summary', { account_id, user_id: world.ownerId, frequency: 'daily' }],
+    ['mail_token_expiry', { account_id, token_id: 1, notice_days: 7 }],
+    ['replace_copies_of_idea', { account_id, idea_id: 1 }],
   ];
 };
 
