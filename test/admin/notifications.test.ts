@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { type Arguments, query } from '../../server/database/query.ts';
 import { mailableNotifications } from '../../server/delivery/mail/mailable-notifications.ts';
 import { commentOnIdea } from '../../server/domain/comments/comments.ts';
+import { deleteIdea } from '../../server/domain/ideas/change-idea.ts';
 import { followIdea } from '../../server/domain/notifications/followers.ts';
 import { setIdeaStatus } from '../../server/domain/statuses/set-idea-status.ts';
 import { createMember, createUser, createWorld, insertIdea, type World } from '../helpers/fixtures.ts';
@@ -246,6 +247,19 @@ describe('followed ideas', () => {
     const second = await visitor.get(next);
     expect(titles(second.html)).toEqual(['Idea 1', 'Idea 0']);
     expect(second.html).not.toContain('Next page');
+  });
+
+  test('the list of followed ideas omits a deleted idea, and its pages stay full', async () => {
+    const ids: number[] = [];
+    for (let n = 0; n < 28; n++) ids.push(await followed(`Idea ${n}`));
+    await runAsUser(server, world, actorId, op => deleteIdea(op, ids[27] ?? 0));
+    const { html } = await visitor.get(following);
+    const titles = [...html.matchAll(/<h2><a [^>]*><bdi>([^<]+)/g)].map(([, title]) => title);
+    expect(titles).toEqual(Array.from({ length: 25 }, (_, n) => `Idea ${26 - n}`));
+    expect(html).not.toContain('(deleted)');
+    expect(html).toContain(`before=${ids[2]}`);
+    const kept = await server.sql('select from followers where user_id = $1', [userId]);
+    expect(kept).toHaveLength(28);
   });
 
   test('the list of followed ideas omits ideas of an account if the user has left the account or is blocked in the account', async () => {

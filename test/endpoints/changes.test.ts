@@ -318,6 +318,64 @@ describe('the deletion of an idea', () => {
     }
   });
 
+  test('after the deletion of an idea, no event, no stored response and no retried webhook delivery contains its comments, official replies or notes, but those of other ideas stay', async () => {
+    const receiver = await startReceiverForTest((response, { body }) => response.writeHead(500).end(body));
+    await addWebhook(server, world, { url: receiver.url });
+    const [{ id }, other] = [await create(), await create()];
+    // An event of the merge shows both ideas, so the deletion also replaces copies in the events of the other idea.
+    await ask(`POST ${idea(other.id)}/merge`, moderator, { target_id: id });
+    await ask(`POST ${idea(other.id)}/unmerge`, moderator);
+    const send = async (path: string, token: string, body: string) => {
+      const sent = { token, json: { body }, headers: { 'idempotency-key': 'a-key' } };
+      const answer = await request(server, `POST ${path}`, sent);
+      expect(answer.status).toBe(201);
+      return { id: answer.body.id, repeat: () => request(server, `POST ${path}`, sent) };
+    };
+    const written = await send(`${idea(id)}/comments`, stranger, 'An INSULT.');
+    // PostgreSQL has rewritten the stored response to a comment that was edited.
+    const edited = await send(`${idea(id)}/comments`, author, 'INSULT');
+    await ask(`PATCH ${idea(id)}/comments/${edited.id}`, author, { body: 'A longer INSULT.' });
+    const note = await send(`${idea(id)}/notes`, moderator, 'An INSULT, too.');
+    await ask(`POST ${idea(id)}/status`, moderator, { status: 'planned', reply: 'No INSULT, please.' });
+    const kept = await send(`${idea(other.id)}/comments`, stranger, 'Praise.');
+    const keptNote = await send(`${idea(other.id)}/notes`, moderator, 'Praise, too.');
+    await runJobs(server);
+    expect((await remove(id, moderator)).status).toBe(200);
+    await runJobs(server);
+
+    const { data } = (await ask('GET /api/v1/events', reader)).body;
+    expect(JSON.stringify(data)).not.toContain('INSULT');
+    const bodies = (type: string, member: string) =>
+      data
+        .map(({ event }: { event: { type: string; data: Record<string, { body: string }> } }) => event)
+        .flatMap(({ type: of, data }: { type: string; data: Record<string, { body: string }> }) =>
+          of === type ? [data[member]?.body] : [],
+        );
+    const deleted = '(deleted)';
+    expect(bodies('comment.created', 'comment')).toEqual([deleted, deleted, deleted, 'Praise.']);
+    expect(bodies('comment.updated', 'comment')).toEqual([deleted]);
+    expect(bodies('idea.status_changed', 'reply')).toEqual([deleted]);
+    const replays = await Promise.all([written, edited, note, kept, keptNote].map(({ repeat }) => repeat()));
+    expect(replays.map(({ status, body }) => [status, body.body])).toEqual([
+      ...Array(3).fill([201, deleted]),
+      [201, 'Praise.'],
+      [201, 'Praise, too.'],
+    ]);
+    const left = await server.sql(
+      `select 1 from events where account_id = $1 and concat(data, body) like '%INSULT%'
+      union all select 1 from idempotency_keys where account_id = $1 and body like '%INSULT%'
+      union all select 1 from webhook_attempts where account_id = $1 and response like '%INSULT%'`,
+      [world.accountId],
+    );
+    expect(left).toEqual([]);
+    const sentBefore = receiver.received.length;
+    await fastForward(server);
+    await runJobs(server);
+    const retried = receiver.received.slice(sentBefore).map(({ body }) => body);
+    expect(retried.filter(body => body.includes('"comment.created"')).length).toBeGreaterThan(0);
+    expect(retried.filter(body => body.includes('INSULT'))).toEqual([]);
+  });
+
   test('on a frozen board, no token can delete an idea or a comment', async () => {
     const { id } = await create();
     const made = await comment(id, 'As it was');

@@ -64,7 +64,22 @@ export function mailableNotifications(db: Kysely<Tables>, accountId: Expression<
     .where('u.notification_email', 'is not', null)
     .where(n => isForRole(n.ref('n.kind'), n.ref('m.role')))
     .where(n => n.or([n('f.idea_id', 'is not', null), n('n.kind', 'not in', followedKinds)]))
-    .where(n => n.or([n('u.wants_mentions', '=', true), n('n.kind', '<>', 'user.mentioned')]));
+    .where(n => n.or([n('u.wants_mentions', '=', true), n('n.kind', '<>', 'user.mentioned')]))
+    .where(n =>
+      n.or([
+        // About a deleted idea, only the notification of its deletion may be mailed.
+        n('n.kind', '=', 'idea.deleted'),
+        n.not(
+          n.exists(
+            n
+              .selectFrom('ideas as i')
+              .where('i.account_id', '=', accountId)
+              .whereRef('i.id', '=', 'e.idea_id')
+              .where('i.moderation_state', '=', 'deleted'),
+          ),
+        ),
+      ]),
+    );
 }
 
 /**

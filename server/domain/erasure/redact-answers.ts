@@ -16,7 +16,8 @@ interface AnswerKey {
  * of a user reads all accounts, and a change of an idea reads one account.
  *
  * No index finds the responses that contain a text. So `mayShow` tells whether a response contains the text `mention`,
- * and the caller skips all other responses.
+ * and the caller skips all other responses. A response that replaceInAnswers has changed has a space after each colon.
+ * The comparison ignores this space.
  */
 const selectAnswers = query(
   'select_answers_that_may_show',
@@ -24,7 +25,7 @@ const selectAnswers = query(
     db
       .selectFrom('idempotency_keys')
       .select(['account_id as accountId', 'token_id as tokenId', 'path', 'key'])
-      .select(sql<boolean>`position(${$.mention} in body) > 0`.as('mayShow'))
+      .select(sql<boolean>`position(${$.mention} in replace(body, '": ', '":')) > 0`.as('mayShow'))
       .where(k =>
         k(k.refTuple('account_id', 'token_id', 'path', 'key'), '>', k.tuple($.accountId, $.tokenId, $.path, $.key)),
       )

@@ -2,6 +2,7 @@ import type { Database } from '../../database/database.ts';
 import { type Arguments, query } from '../../database/query.ts';
 import { rewriteAnswers } from '../erasure/redact-answers.ts';
 import { rewriteEvents } from '../erasure/redact-events.ts';
+import { deletedText } from './change-idea.ts';
 
 /**
  * The maximum number of events to change in one transaction. An idea with an event for each vote can have many
@@ -18,6 +19,7 @@ const selectTexts = query('select_texts_of_idea', (db, $: Arguments<OneIdea>) =>
   db
     .selectFrom('ideas')
     .select(['title', 'body'])
+    .select(i => i('moderation_state', '=', 'deleted').$castTo<boolean>().as('isDeleted'))
     .where(i => i.and({ account_id: $.accountId, id: $.ideaId })),
 );
 
@@ -46,35 +48,45 @@ const selectEvents = query(
 );
 
 /**
- * Replaces the texts of an edited or deleted idea wherever they were copied: in events and in stored responses. Pages,
- * mails, chat messages, extensions and webhooks read an event only when they show or send it. So they then use the new
- * texts. A job calls this function after the change, because an idea can have very many events.
+ * Replaces the texts of an edited or deleted idea wherever they were copied: in events and in stored responses. For a
+ * deleted idea, also replaces the texts of its comments, official replies and notes. Pages, mails, chat messages,
+ * extensions and webhooks read an event only when they show or send it. So they then use the new texts. A job calls this
+ * function after the change, because an idea can have very many events.
  */
 export async function replaceCopiesOfIdea(database: Database, { accountId, ideaId }: OneIdea): Promise<void> {
   const [texts] = await database.query(selectTexts, { accountId, ideaId });
   // The account may have been erased together with the idea.
   if (!texts) return;
-  const rewrite = (json: string) => withTexts(json, ideaId, texts);
+  const rewrite = (json: string) => withTexts(json, { ideaId, ...texts });
   for (let after: string | undefined = '00000000-0000-0000-0000-000000000000'; after !== undefined; ) {
     const events: { id: string }[] = await database.query(selectEvents, { accountId, ideaId, after, limit: batchSize });
     const eventIds = events.map(({ id }) => id);
     await rewriteEvents(database, { accountId, eventIds, rewrite });
     after = events.at(-1)?.id;
   }
-  const answers = { mention: `"id":${ideaId},"title":`, rewrite, batchSize };
+  // Finds the ids of ideas, and the idea ids of comments and notes.
+  const answers = { mention: `id":${ideaId},`, rewrite, batchSize };
   await rewriteAnswers(database, { first: accountId, last: accountId }, answers);
+}
+
+interface NewTexts {
+  ideaId: number;
+  title: string;
+  body: string;
+  isDeleted: boolean;
 }
 
 /**
  * Replaces the texts of an idea in a JSON document. An object counts as the idea if it has the fields id, title and
- * body.
+ * body. If the idea is deleted, also replaces the bodies of objects with its id in `idea_id`: comments, official
+ * replies and notes.
  */
-function withTexts(json: string, ideaId: number, texts: { title: string; body: string }): string {
+function withTexts(json: string, { ideaId, title, body, isDeleted }: NewTexts): string {
   return JSON.stringify(
-    JSON.parse(json, (_key, value) =>
-      value?.id === ideaId && typeof value.title === 'string' && typeof value.body === 'string'
-        ? { ...value, ...texts }
-        : value,
-    ),
+    JSON.parse(json, (_key, value) => {
+      if (typeof value?.body !== 'string') return value;
+      if (value.id === ideaId && typeof value.title === 'string') return { ...value, title, body };
+      return isDeleted && value.idea_id === ideaId ? { ...value, body: deletedText } : value;
+    }),
   );
 }

@@ -94,8 +94,8 @@ export async function listFollowers(admin: Administration, accountId: number, id
 }
 
 /**
- * Lists the ideas that a user follows in the given accounts, the newest idea first. The caller passes only accounts
- * that the session reaches, because the user may not see the titles of ideas of other accounts.
+ * Lists the ideas that a user follows in the given accounts, the newest idea first. Leaves out deleted ideas. The caller
+ * passes only accounts that the session reaches, because the user may not see the titles of ideas of other accounts.
  *
  * The query selects the rows of the page before it joins the other tables. Otherwise PostgreSQL would read all followed
  * ideas for a page of 26 rows.
@@ -115,6 +115,17 @@ export function listFollowedIdeas(
           .where('f.user_id', '=', userId)
           .where('f.idea_id', '<', beforeIdeaId)
           .where(f => f('f.account_id', '=', f.fn.any(f.val(accountIds))))
+          .where(f =>
+            f.not(
+              f.exists(
+                f
+                  .selectFrom('ideas as d')
+                  .whereRef('d.account_id', '=', 'f.account_id')
+                  .whereRef('d.id', '=', 'f.idea_id')
+                  .where('d.moderation_state', '=', 'deleted'),
+              ),
+            ),
+          )
           .orderBy('f.idea_id', 'desc')
           .limit(limit),
     )

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { commentOnIdea } from '../../../server/domain/comments/comments.ts';
+import { deleteIdea } from '../../../server/domain/ideas/change-idea.ts';
 import { followIdea, unfollowIdea } from '../../../server/domain/notifications/followers.ts';
 import { addSummaries } from '../../../server/domain/notifications/summaries.ts';
 import { setIdeaStatus } from '../../../server/domain/statuses/set-idea-status.ts';
@@ -209,6 +210,41 @@ Get no more mail: https://ideas.example.com/unsubscribe?token=TOKEN
     await server.sql('insert into user_blocks (account_id, user_id) values ($1, $2)', [world.accountId, userId]);
     await mailSummaries('daily');
     expect(smtp.received).toHaveLength(1);
+  });
+
+  test('a summary has no notification about a deleted idea, except the notification of its deletion', async () => {
+    const followerId = await createFollower('grace', 'daily');
+    const authorId = await createFollower('ada', 'daily');
+    await server.sql('update ideas set author_id = $2 where id = $1', [ideaId, authorId]);
+    const otherId = await insertIdea(server, world, { title: 'Exports' });
+    await administer(server, admin => followIdea(admin, world.accountId, { ideaId: otherId, userId: followerId }));
+    await setStatus('planned');
+    await setStatus('planned', otherId);
+    await comment('An insult for @grace.');
+    await runJobs(server);
+    await act(op => deleteIdea(op, ideaId, 'Insults'));
+    await runJobs(server);
+    await mailSummaries('daily');
+    const mailed = smtp.received.map(({ to, mail }) => [to, mail?.text?.match(/^[*>] .*/gm)]);
+    expect(mailed.sort()).toEqual([
+      ['ada@example.com', [expect.stringMatching(/^\* The owner deleted your idea “Dark mode”/), '> Insults']],
+      ['grace@example.com', ['* The owner moved “Exports” to planned.']],
+    ]);
+    expect(JSON.stringify(smtp.received)).not.toContain('An insult');
+    expect(await unmailed(followerId)).toHaveLength(2);
+  });
+
+  test('a mail that waits for a retry is not sent after its idea was deleted', async () => {
+    const userId = await createFollower('grace', 'immediately');
+    smtp.refuse('grace@example.com', 451);
+    await comment('An insult.');
+    expect(await runJobs(server)).toMatchObject([{ task: 'mail_people' }]);
+    await act(op => deleteIdea(op, ideaId));
+    smtp.accept();
+    await makeJobsDue(server);
+    expect(await runJobs(server)).toEqual([]);
+    expect(smtp.received).toEqual([]);
+    expect(await unmailed(userId)).toEqual([{ kind: 'comment.created' }]);
   });
 
   test('a person in two accounts gets one summary for each account, with the notifications of this account only', async () => {
