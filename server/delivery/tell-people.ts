@@ -124,6 +124,10 @@ interface Batch {
 /**
  * Builds a query for the next batch of users to notify. The query skips the user who caused the event, blocked users
  * and users who are no members. It also skips the placeholder user, who stands for all erased users.
+ *
+ * The query locks the users in the order of their ids, so that nobody's mail frequency changes before the notifications
+ * are committed. Otherwise a person who changes to immediate mails would never get the mail of a notification: this
+ * transaction would leave it to a summary, and `addLastSummaries` would not see it.
  */
 function selectRecipients(
   name: string,
@@ -154,7 +158,8 @@ function selectRecipients(
       .where('u.id', '>', $.after)
       .where('u.id', 'is distinct from', $.actorId)
       .orderBy('u.id')
-      .limit(batchSize),
+      .limit(batchSize)
+      .forShare('u'),
   );
 }
 

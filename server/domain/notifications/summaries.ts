@@ -96,7 +96,8 @@ export async function addSummaries(queue: Queryable, frequency: SummaryFrequency
 
 /**
  * Adds the jobs that mail a person the last summaries, because the person gets each notification immediately from now
- * on. Without them, the notifications that wait for a summary would never be mailed.
+ * on. Without them, the notifications that wait for a summary would never be mailed. The caller must have locked the
+ * user before. So no other transaction can still add a notification that waits for a summary.
  */
 export async function addLastSummaries(queue: Queryable, userId: number, frequency: SummaryFrequency): Promise<void> {
   await queue.query(addJobs, { frequency, next: 'immediately', after: userId - 1, last: userId });

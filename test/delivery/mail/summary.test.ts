@@ -8,9 +8,11 @@ import { updateUser } from '../../../server/domain/users/edit-user.ts';
 import { lockUser } from '../../../server/domain/users/find-user.ts';
 import { disableEndpoint } from '../../../server/domain/webhooks/disable-endpoint.ts';
 import type { MailFrequency } from '../../../server/entities/user.ts';
+import { connect } from '../../helpers/database.ts';
 import { createMember, createWorld, insertIdea, type World } from '../../helpers/fixtures.ts';
 import { closeAfterAll } from '../../helpers/for-file.ts';
-import { makeJobsDue, runJobs } from '../../helpers/jobs.ts';
+import { makeJobsDue, runJobs, waitingJobs } from '../../helpers/jobs.ts';
+import { waitForLockWaits } from '../../helpers/lock-waits.ts';
 import { runAsUser } from '../../helpers/run-as-user.ts';
 import { startServerForFile } from '../../helpers/server.ts';
 import { startSmtpReceiver } from '../../helpers/smtp-receiver.ts';
@@ -281,5 +283,47 @@ Get no more mail: https://ideas.example.com/unsubscribe?token=TOKEN
     expect(smtp.received.map(({ mail }) => mail?.text?.match(/^\* .*/gm))).toEqual([
       ['* The owner commented on “Dark mode”:'],
     ]);
+  });
+});
+
+describe('a change of the frequency while notifications are added', () => {
+  test('a person who changes to immediate mails while a job is adding a notification gets the notification in the last summary', async () => {
+    const userId = await createFollower('grace', 'daily');
+    await setStatus('planned');
+    const outside = await connect(server.url);
+    await outside.query('begin; lock table notifications in share mode');
+    const telling = runJobs(server);
+    await waitForLockWaits(server, 1);
+    const choosing = choose(userId, 'immediately');
+    await Promise.race([choosing, waitForLockWaits(server, 2)]);
+    await outside.query('commit');
+    await outside.end();
+    await choosing;
+    expect([await telling, await runJobs(server)]).toEqual([[], []]);
+    expect(subjects()).toEqual([['grace@example.com', '1 new notification from An account']]);
+    expect(await unmailed(userId)).toEqual([]);
+    expect(await waitingJobs(server)).toEqual([]);
+  });
+
+  test('a person whose change to immediate mails is not yet committed when a job adds a notification gets the notification immediately', async () => {
+    const userId = await createFollower('grace', 'daily');
+    await setStatus('planned');
+    const changed = Promise.withResolvers<void>();
+    const mayCommit = Promise.withResolvers<void>();
+    const choosing = administer(server, async admin => {
+      await updateUser(admin, await lockUser(admin, userId), { mailFrequency: 'immediately' });
+      await admin.em.flush();
+      changed.resolve();
+      await mayCommit.promise;
+    });
+    await changed.promise;
+    const telling = runJobs(server);
+    await Promise.race([telling, waitForLockWaits(server, 1)]);
+    mayCommit.resolve();
+    await choosing;
+    expect(await telling).toEqual([]);
+    expect(subjects()).toEqual([['grace@example.com', '“Dark mode” is now planned']]);
+    expect(await unmailed(userId)).toEqual([]);
+    expect(await waitingJobs(server)).toEqual([]);
   });
 });
