@@ -8,10 +8,7 @@ import type { Mailer } from './mail/mailer.ts';
 
 /** The locks that one worker process holds. They are released when the process ends. */
 export interface WorkerLocks {
-  /**
-   * Takes a lock. Returns false if another process holds it. Never ask for a lock that this process already holds,
-   * because PostgreSQL would grant it a second time.
-   */
+  /** Takes a lock. Returns false if another process or another job of this process holds it. */
   tryLock(key: string): Promise<boolean>;
   unlock(key: string): Promise<void>;
 }

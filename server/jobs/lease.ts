@@ -108,7 +108,12 @@ export async function takeLease(connection: pg.ClientConfig): Promise<Lease> {
     throw error;
   }
   const pools: string[] = [];
-
+  /** The locks that this process holds or asks for. PostgreSQL would grant its session the same lock a second time. */
+  const taken = new Set<string>();
+  const tryLock = coalesceCalls(async (keys: string[]) => {
+    const rows = await run(tryLocks, { keys });
+    return rows.map(({ is_locked }) => is_locked);
+  });
   const unlock = coalesceCalls(async (keys: string[]) => {
     await run(unlockAll, { keys });
     return keys;
@@ -119,12 +124,20 @@ export async function takeLease(connection: pg.ClientConfig): Promise<Lease> {
       pools.push(poolId);
       await run(holdPool, { poolId });
     },
-    tryLock: coalesceCalls(async (keys: string[]) => {
-      const rows = await run(tryLocks, { keys });
-      return rows.map(({ is_locked }) => is_locked);
-    }),
+    async tryLock(key) {
+      if (taken.has(key)) return false;
+      taken.add(key);
+      let isLocked = false;
+      try {
+        isLocked = await tryLock(key);
+      } finally {
+        if (!isLocked) taken.delete(key);
+      }
+      return isLocked;
+    },
     async unlock(key) {
       await unlock(key);
+      taken.delete(key);
     },
     async recoverJobs() {
       const rows = await run(recover, { pools });

@@ -17,6 +17,11 @@ export interface SmtpReceiver {
   connections: number;
   /** Makes the mail server reject mails to the address with an SMTP error code. */
   refuse(address: string, code: number): void;
+  /**
+   * Makes the mail server receive mails to the address, but not answer. The mail server answers when the test calls the
+   * returned function.
+   */
+  hold(address: string): () => void;
   /** Makes the mail server accept mails to all addresses again. */
   accept(): void;
   close(): Promise<void>;
@@ -25,6 +30,7 @@ export interface SmtpReceiver {
 /** Starts a mail server on a free port of 127.0.0.1. It records the mails that it receives. */
 export async function startSmtpReceiver(): Promise<SmtpReceiver> {
   const refused = new Map<string, number>();
+  const held = new Map<string, Promise<void>>();
   const server = new SMTPServer({
     disabledCommands: ['AUTH', 'STARTTLS'],
     logger: false,
@@ -43,10 +49,10 @@ export async function startSmtpReceiver(): Promise<SmtpReceiver> {
       stream.on('end', () => {
         const raw = Buffer.concat(chunks);
         PostalMime.parse(raw).then(mail => {
-          const [to] = envelope.rcptTo;
+          const to = envelope.rcptTo[0]?.address ?? '';
           const from = envelope.mailFrom === false ? '' : envelope.mailFrom.address;
-          receiver.received.push({ to: to?.address ?? '', from, raw: raw.toString(), mail });
-          callback();
+          receiver.received.push({ to, from, raw: raw.toString(), mail });
+          void (held.get(to) ?? Promise.resolve()).then(() => callback());
         }, callback);
       });
     },
@@ -60,6 +66,14 @@ export async function startSmtpReceiver(): Promise<SmtpReceiver> {
     received: [],
     connections: 0,
     refuse: (address, code) => refused.set(address, code),
+    hold(address) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      held.set(address, promise);
+      return () => {
+        held.delete(address);
+        resolve();
+      };
+    },
     accept: () => refused.clear(),
     close: () => new Promise(resolve => server.close(() => resolve())),
   };

@@ -5,6 +5,7 @@ import { type Subscription, unsubscribeUrl } from '../../domain/notifications/un
 import { readerOf, writeFor } from '../../text/language.ts';
 import { deliver } from '../channel.ts';
 import type { TaskDependencies } from '../dependencies.ts';
+import { beingMailed, lockNotifications } from './lock-notifications.ts';
 import { type MailableNotification, mailableNotifications, pageOfNotification } from './mailable-notifications.ts';
 import { type Mail, type Mailer, requireMailer } from './mailer.ts';
 import { writeNotificationMail } from './write-mail.ts';
@@ -18,10 +19,14 @@ const selectAccount = query('select_account_of_notifications', (db, $: Arguments
     .limit(1),
 );
 
-const selectDue = query('select_due_notifications', (db, $: Arguments<{ accountId: number; ids: readonly number[] }>) =>
+/**
+ * Selects a notification that is due. If its recipient has changed to summaries, the notification waits for the next
+ * summary. The mail about a disabled webhook is always sent immediately.
+ */
+const selectDue = query('select_due_notification', (db, $: Arguments<{ accountId: number; id: number }>) =>
   mailableNotifications(db, $.accountId)
-    .where(n => n('n.id', '=', n.fn.any($.ids)))
-    .orderBy('n.id'),
+    .where('n.id', '=', $.id)
+    .where(n => n.or([n('u.mail_frequency', '=', 'immediately'), n('n.kind', '=', 'webhook.disabled')])),
 );
 
 const markMailed = query('mark_mailed', (db, $: Arguments<{ accountId: number; id: number; now: Date }>) =>
@@ -36,9 +41,12 @@ const markMailed = query('mark_mailed', (db, $: Arguments<{ accountId: number; i
  * Builds the tasks that send notifications by mail. A job sends at most 100 mails, one after the other. The server
  * marks each notification right after its mail was sent. So a job that runs again after a crash sends at most one mail
  * twice. If the mail server does not accept some mails now, the worker retries only these mails.
+ *
+ * While a job is running, a recipient can change to summaries, and a summary can contain a notification of the job. So
+ * the job locks and reads each notification right before its mail.
  */
 export function mailNotifications(deps: TaskDependencies) {
-  const { config, database, clock, logger, unsubscribeTokens, stopping, metrics } = deps;
+  const { config, database, clock, locks, logger, unsubscribeTokens, stopping, metrics } = deps;
   const mailTask = requireMailer(deps);
 
   return {
@@ -58,14 +66,13 @@ export function mailNotifications(deps: TaskDependencies) {
 
   async function mailAll(mailer: Mailer, ids: number[], accountId: number | undefined) {
     if (accountId === undefined) return;
-    const due = await database.query(selectDue, { accountId, ids });
     const failures = new Map<number, unknown>();
     // The reason why the mail server accepts no mail now. A later try or another process sends the remaining mails.
     let obstacle: unknown;
-    for (const notification of due) {
+    for (const id of ids) {
       if (stopping.aborted) obstacle ??= new Error('The worker stops');
-      const failure = obstacle ?? (await mailOne(mailer, notification).catch(error => (obstacle = error)));
-      if (failure !== undefined) failures.set(notification.id, failure);
+      const failure = obstacle ?? (await mailOne(mailer, { accountId, id }).catch(error => (obstacle = error)));
+      if (failure !== undefined) failures.set(id, failure);
     }
     // Returns a rejected promise for each failed notification. graphile-worker then retries the entry of the payload at
     // the same position.
@@ -76,7 +83,18 @@ export function mailNotifications(deps: TaskDependencies) {
    * Sends one mail and marks its notification as mailed. If only this mail failed, returns the error. If no mail can be
    * sent now, throws.
    */
-  async function mailOne(mailer: Mailer, notification: MailableNotification): Promise<Error | undefined> {
+  async function mailOne(mailer: Mailer, one: { accountId: number; id: number }): Promise<Error | undefined> {
+    const unlock = await lockNotifications(locks, [one.id]);
+    if (!unlock) return new Error(beingMailed);
+    try {
+      const [notification] = await database.query(selectDue, one);
+      return notification && (await mailLocked(mailer, notification));
+    } finally {
+      await unlock();
+    }
+  }
+
+  async function mailLocked(mailer: Mailer, notification: MailableNotification): Promise<Error | undefined> {
     const outcome = await deliver(mailer, mailOf(notification), { metrics });
     if (outcome.result === 'failed') return new Error(outcome.reason);
     const { id, account_id: accountId } = notification;

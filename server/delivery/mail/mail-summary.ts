@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { type Arguments, query } from '../../database/query.ts';
+import { type Arguments, query, type RowOf } from '../../database/query.ts';
 import { wordsOf } from '../../domain/notifications/notification-words.ts';
 import { type SummaryToMail, startOfSummary } from '../../domain/notifications/summaries.ts';
 import { unsubscribeUrl } from '../../domain/notifications/unsubscribe-token.ts';
@@ -9,8 +9,9 @@ import { readerOf, writeFor } from '../../text/language.ts';
 import { shortLine } from '../../text/plain-text.ts';
 import { deliver } from '../channel.ts';
 import type { TaskDependencies } from '../dependencies.ts';
+import { beingMailed, lockNotifications } from './lock-notifications.ts';
 import { type MailableNotification, mailableNotifications, pageOfNotification } from './mailable-notifications.ts';
-import { requireMailer } from './mailer.ts';
+import { type Mailer, requireMailer } from './mailer.ts';
 import { type MailContent, writeSummaryMail } from './write-mail.ts';
 
 /** The maximum number of notifications that a summary shows. The page of the notifications has all of them. */
@@ -34,6 +35,8 @@ const selectNewest = query('select_notifications_of_summary', (db, $: Arguments<
     .limit(sql.lit(maxEntries + 1)),
 );
 
+type SummarizedNotification = RowOf<typeof selectNewest>;
+
 /**
  * Marks the notifications of a summary as mailed, and all notifications before `beforeId`, because the summary shows only
  * the newest ones. Does not mark every notification up to the newest one, because another transaction may just have added
@@ -53,12 +56,32 @@ const markMailed = query(
 /**
  * Builds the task that mails a person the summary of their notifications in one account. Without notifications, the task
  * mails nothing. A job that runs again after a crash sends at most one summary twice.
+ *
+ * Another job can be mailing a notification of the summary, for example the daily summary when the person changes to
+ * immediate mails. The task then fails and runs again later. It must not just leave out the notification, because
+ * graphile-worker does not retry a running job after a job with the same key was added.
  */
 export function mailSummary(deps: TaskDependencies) {
-  const { config, database, clock, logger, unsubscribeTokens, metrics } = deps;
+  const { config, database, clock, locks, logger, unsubscribeTokens, metrics } = deps;
 
   return requireMailer(deps)(async (mailer, { account_id: accountId, user_id: userId, frequency }: SummaryToMail) => {
-    const newest = await database.query(selectNewest, { accountId, userId });
+    const ids = (await database.query(selectNewest, { accountId, userId })).map(({ id }) => id);
+    const unlock = await lockNotifications(locks, ids);
+    if (!unlock) throw new Error(beingMailed);
+    try {
+      const newest = await database.query(selectNewest, { accountId, userId });
+      if (newest.some(({ id }) => !ids.includes(id))) throw new Error('The summary has new notifications');
+      await mailLocked(mailer, newest, { accountId, userId, frequency });
+    } finally {
+      await unlock();
+    }
+  });
+
+  async function mailLocked(
+    mailer: Mailer,
+    newest: readonly SummarizedNotification[],
+    { accountId, userId, frequency }: OfMember & { frequency: MailFrequency },
+  ): Promise<void> {
     const [last] = newest;
     if (!last) return;
     const endingUrl = unsubscribeUrl(config, unsubscribeTokens.make({ userId, ideaId: 'all' }));
@@ -72,7 +95,7 @@ export function mailSummary(deps: TaskDependencies) {
       const beforeId = newest.length > maxEntries ? Math.min(...ids) : 0;
       await database.query(markMailed, { accountId, userId, ids, beforeId, now: clock.now() });
     } else logger.info({ userId }, 'the mail server refuses mail to a user');
-  });
+  }
 
   function write(
     newest: readonly MailableNotification[],

@@ -16,7 +16,8 @@ import { waitForLockWaits } from '../../helpers/lock-waits.ts';
 import { runAsUser } from '../../helpers/run-as-user.ts';
 import { startServerForFile } from '../../helpers/server.ts';
 import { startSmtpReceiver } from '../../helpers/smtp-receiver.ts';
-import { addWebhook, administer } from '../../helpers/webhooks.ts';
+import { addWebhook, administer, eventually, fastForward } from '../../helpers/webhooks.ts';
+import { startWorkerForTest } from '../../helpers/worker.ts';
 
 let world: World;
 let ideaId: number;
@@ -325,5 +326,131 @@ describe('a change of the frequency while notifications are added', () => {
     expect(subjects()).toEqual([['grace@example.com', '“Dark mode” is now planned']]);
     expect(await unmailed(userId)).toEqual([]);
     expect(await waitingJobs(server)).toEqual([]);
+  });
+});
+
+describe('a change of the frequency while the mail server is slow', () => {
+  const environment = { SMTP_URL: smtp.url, BASE_URL: 'https://ideas.example.com' };
+  const mailJobs = async () => (await waitingJobs(server)).filter(({ task }) => task.startsWith('mail_'));
+
+  /** Waits until the mail server has received `count` mails. */
+  const waitForMails = (count: number) => eventually(() => expect(smtp.received).toHaveLength(count));
+
+  /** Waits until a mail job waits for its retry, or until the mail server has received more than `count` mails. */
+  const waitForRetry = (count: number) =>
+    eventually(async () => {
+      const retries = await server.sql(
+        'select from graphile_worker._private_jobs where last_error is not null and locked_at is null',
+      );
+      expect(retries.length > 0 || smtp.received.length > count).toBe(true);
+    });
+
+  /** Waits until the worker has run all mail jobs, including the retries. */
+  const waitForEnd = () =>
+    eventually(async () => {
+      await fastForward(server);
+      expect(await mailJobs()).toEqual([]);
+    });
+
+  test.each([
+    { workers: 1, concurrency: '2' },
+    { workers: 2, concurrency: '1' },
+  ])(
+    'a person who changes to immediate mails while their summary is being sent gets the summary once ($workers workers)',
+    async ({ workers, concurrency }) => {
+      const userId = await createFollower('grace', 'daily');
+      await setStatus('planned');
+      await comment('We begin in spring.');
+      await runJobs(server);
+      const answer = smtp.hold('grace@example.com');
+      for (let n = 0; n < workers; n++) {
+        await startWorkerForTest(server, { environment: { ...environment, WORKER_CONCURRENCY: concurrency } });
+      }
+      await addSummaries(server.database, 'daily');
+      await waitForMails(1);
+      await choose(userId, 'immediately');
+      await waitForRetry(1);
+      answer();
+      await waitForEnd();
+      expect(subjects()).toEqual([['grace@example.com', '2 new notifications from An account']]);
+      expect(await unmailed(userId)).toEqual([]);
+    },
+  );
+
+  test('a person who changes to summaries while a job is mailing other people gets the notification once, in the summary', async () => {
+    const names = ['ada', 'bob', 'carl', 'dora'];
+    const ids: number[] = [];
+    for (const name of names) ids.push(await createFollower(name, 'immediately'));
+    const dora = ids.at(-1) ?? 0;
+    const answer = smtp.hold('ada@example.com');
+    await startWorkerForTest(server, { environment });
+    await setStatus('planned');
+    await waitForMails(1);
+    await choose(dora, 'daily');
+    await addSummaries(server.database, 'daily');
+    await waitForMails(2);
+    answer();
+    await waitForEnd();
+    expect(subjects()).toEqual([
+      ['ada@example.com', '“Dark mode” is now planned'],
+      ['dora@example.com', '1 new notification from An account'],
+      ['bob@example.com', '“Dark mode” is now planned'],
+      ['carl@example.com', '“Dark mode” is now planned'],
+    ]);
+    for (const id of ids) expect(await unmailed(id)).toEqual([]);
+  });
+
+  test('a person who changes to summaries before the mail of a notification is sent gets the notification only in the next summary', async () => {
+    await createFollower('ada', 'immediately');
+    const userId = await createFollower('grace', 'immediately');
+    const answer = smtp.hold('ada@example.com');
+    await startWorkerForTest(server, { environment });
+    await setStatus('planned');
+    await waitForMails(1);
+    await choose(userId, 'daily');
+    answer();
+    await waitForEnd();
+    expect(smtp.received.map(({ to }) => to)).toEqual(['ada@example.com']);
+    expect(await unmailed(userId)).toEqual([{ kind: 'idea.status_changed' }]);
+    await addSummaries(server.database, 'daily');
+    await waitForEnd();
+    expect(subjects().slice(1)).toEqual([['grace@example.com', '1 new notification from An account']]);
+    expect(await unmailed(userId)).toEqual([]);
+  });
+
+  test('a person who changes to summaries while the mail of a notification is being sent gets the notification once', async () => {
+    const userId = await createFollower('grace', 'immediately');
+    const answer = smtp.hold('grace@example.com');
+    await startWorkerForTest(server, { environment });
+    await setStatus('planned');
+    await waitForMails(1);
+    await choose(userId, 'daily');
+    await addSummaries(server.database, 'daily');
+    await waitForRetry(1);
+    answer();
+    await waitForEnd();
+    expect(subjects()).toEqual([['grace@example.com', '“Dark mode” is now planned']]);
+    expect(await unmailed(userId)).toEqual([]);
+  });
+
+  test('a person who changes to summaries and back while a job is mailing other people gets the notification once, in the last summary', async () => {
+    await createFollower('ada', 'immediately');
+    const userId = await createFollower('grace', 'immediately');
+    const [answerAda, answerGrace] = [smtp.hold('ada@example.com'), smtp.hold('grace@example.com')];
+    await startWorkerForTest(server, { environment });
+    await setStatus('planned');
+    await waitForMails(1);
+    await choose(userId, 'daily');
+    await choose(userId, 'immediately');
+    await waitForMails(2);
+    answerAda();
+    await waitForRetry(2);
+    answerGrace();
+    await waitForEnd();
+    expect(subjects()).toEqual([
+      ['ada@example.com', '“Dark mode” is now planned'],
+      ['grace@example.com', '1 new notification from An account'],
+    ]);
+    expect(await unmailed(userId)).toEqual([]);
   });
 });
