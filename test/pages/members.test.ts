@@ -443,7 +443,7 @@ describe('comments and following', () => {
     const sent = await sendOn(id, 'comments', { body: ' Yes,\nplease. ' });
     const [comment] = await server.sql<{ id: number }>('select * from comments where idea_id = $1', [id]);
     expect(comment).toMatchObject({ body: 'Yes,\nplease.', author_id: memberId });
-    expect(sent.location).toBe(`${ideaPath(id)}?notice=commented#comment-${comment?.id}`);
+    expect(sent.location).toBe(`${ideaPath(id)}?notice=commented&comment=${comment?.id}#comment-${comment?.id}`);
     expect((await member.get(ideaPath(id))).html).toContain('Yes,\nplease.');
     const again = await sendOn(id, 'comments', { body: 'And soon' });
     expect([again.status, problemIn(again.html)]).toEqual([422, expect.stringContaining('The last comment is yours')]);

@@ -84,7 +84,7 @@ describe('editing a comment', () => {
     const page = await member.get(commentPath(id, 'edit'));
     expect(parse(page.html).querySelector('textarea')?.textContent).toBe('Frist!');
     const sent = await member.submit(commentPath(id, 'edit'), commentPath(id, 'edit'), { body: ' First! ' });
-    expect(sent.location).toBe(`${ideaPath()}?notice=comment_edited#comment-${id}`);
+    expect(sent.location).toBe(`${ideaPath()}?notice=comment_edited&comment=${id}#comment-${id}`);
     const shown = parse((await member.get(ideaPath())).html).querySelectorAll('.comments li');
     expect(shown.map(one => one.querySelector('.prose')?.textContent)).toEqual(['First!', 'Second.']);
     expect(shown.map(one => one.textContent.includes('edited'))).toEqual([true, false]);

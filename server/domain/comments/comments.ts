@@ -206,6 +206,34 @@ function cutComments<Comment extends CommentView>(rows: Comment[], place: Place)
   return cutPage(rows, place, comment => ({ sort: commentSort, key: 0, id: comment.id }));
 }
 
+const selectIdsUpTo = query(
+  'select_comment_ids_up_to',
+  (db, $: Arguments<{ accountId: number; ideaId: number; commentId: number; limit: number }>) =>
+    db
+      .selectFrom('comments as c')
+      .select('c.id')
+      .where(c => c.and({ 'c.account_id': $.accountId, 'c.idea_id': $.ideaId }))
+      .where('c.id', '<=', $.commentId)
+      .orderBy('c.id', 'desc')
+      .limit($.limit),
+);
+
+/**
+ * Finds the place of a page that contains a comment. The page ends with this comment, or is the first page. Returns the
+ * first page if the idea has no such comment.
+ */
+export async function findPlaceOf(
+  op: ReadOperation,
+  { ideaId, commentId }: { ideaId: number; commentId: number },
+  perPage: number,
+): Promise<Place> {
+  const { accountId } = op.actor;
+  const rows = await op.query(selectIdsUpTo, { accountId, ideaId, commentId, limit: perPage + 1 });
+  const previous = rows[0]?.id === commentId ? rows[perPage] : undefined;
+  const cursor = previous && { sort: commentSort, key: 0, id: previous.id };
+  return { perPage, page: cursor ? null : 1, offset: 0, cursor };
+}
+
 /** Reads a comment of an idea. Throws not_found if the reader may not see the idea. */
 export async function readComment(op: ReadOperation, ideaId: number, commentId: number): Promise<CommentView> {
   const place = { perPage: 1, page: null, offset: 0, cursor: { sort: commentSort, key: 0, id: commentId - 1 } };

@@ -12,7 +12,7 @@ import { FormProblem, type Problem } from '../shell/form.ts';
 import { shownName } from '../shell/show.ts';
 import type { Question, Route } from '../shell/visit.ts';
 import { askAgain, readReason, reasonField } from './change-reason.ts';
-import { type BoardVisit, boardOf, changeAsMember, memberOf, pathOn } from './opened-board.ts';
+import { type BoardVisit, boardOf, changeAsMember, memberOf, pathOn, pathToComment } from './opened-board.ts';
 import { frameOfBoard } from './present-idea.ts';
 
 /**
@@ -29,7 +29,7 @@ export const commentRoutes: Route<AccountOfUser | undefined>[] = [
       if (!input.success) throw new FormProblem(422, t('boards.comment.refused'));
       const changes = { body: input.data.body, reason: readReason(visit) };
       await changeAsMember(visit, op => editComment(op, place, changes), [turnOnIdea(place.ideaId)]);
-      return `${pathOn(visit.request, `/ideas/${place.ideaId}`, { notice: 'comment_edited' })}#comment-${place.commentId}`;
+      return pathToComment(visit.request, place, { notice: 'comment_edited' });
     },
     problemOf: problemOfAction,
   },
@@ -48,7 +48,6 @@ export const commentRoutes: Route<AccountOfUser | undefined>[] = [
 ];
 
 async function askToDelete(visit: BoardVisit): Promise<Question> {
-  const { ideaId } = placeOf(visit);
   const comment = await readChangeable(visit);
   const button = t('boards.delete_comment.button');
   return {
@@ -57,7 +56,7 @@ async function askToDelete(visit: BoardVisit): Promise<Question> {
     field: reasonField(visit, comment, 'of_change'),
     button,
     frame: frameOfBoard(visit, boardOf(visit.request).board, { page: button }),
-    back: { label: t('shell.labels.cancel'), href: pathOn(visit.request, `/ideas/${ideaId}`) },
+    back: { label: t('shell.labels.cancel'), href: pathToComment(visit.request, placeOf(visit)) },
   };
 }
 
@@ -79,7 +78,7 @@ async function showEdit(visit: BoardVisit, problem?: Problem) {
     reason: reasonField(visit, comment, 'of_change'),
     minutes: changeMinutes,
     isRefused: problem !== undefined,
-    back: `${pathOn(visit.request, `/ideas/${ideaId}`)}#comment-${commentId}`,
+    back: pathToComment(visit.request, { ideaId, commentId }),
   };
   return visit.page('edit-comment', frameOfBoard(visit, board, { page: t('boards.edit_comment.title') }), data, {
     problem,

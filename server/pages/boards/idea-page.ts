@@ -4,7 +4,7 @@ import { defaultPerPage } from '../../../contract/pagination.ts';
 import { word } from '../../../contract/text.ts';
 import type { BoardView } from '../../domain/boards/read-board.ts';
 import { mayChange } from '../../domain/change-rights.ts';
-import { commentSort, readDiscussion, type ShownComment } from '../../domain/comments/comments.ts';
+import { commentSort, findPlaceOf, readDiscussion, type ShownComment } from '../../domain/comments/comments.ts';
 import { DomainError } from '../../domain/domain-error.ts';
 import { type IdeaView, readIdea, readShownIdea } from '../../domain/ideas/read-idea.ts';
 import type { ShownAuthor } from '../../domain/members/shown-author.ts';
@@ -24,7 +24,8 @@ import { type NamesIn, presentComment } from './present-comment.ts';
 import { frameOfBoard, presentIdea, presentVote } from './present-idea.ts';
 import { tagPathsOf } from './tag-filter.ts';
 
-const IdeaQuery = z.object({ cursor: word(500).optional() });
+/** `comment` is the id of a comment that the page shows. If the query has a cursor, `comment` has no effect. */
+const IdeaQuery = z.object({ cursor: word(500).optional(), comment: PathId.optional() });
 
 const notices = {
   submitted: 'boards.notices.submitted',
@@ -48,13 +49,17 @@ export async function showIdea(visit: BoardVisit, problem?: Problem) {
   const { board, read, slug, member } = boardOf(request);
   const ideaId = PathId.safeParse(fieldOf(request.params, 'id'));
   if (!ideaId.success) throw new DomainError('not_found');
-  const { cursor } = readQuery(IdeaQuery, visit.isSent ? {} : request.query);
-  const place = placeOf({ cursor }, commentSort, defaultPerPage);
+  const { cursor, comment } = readQuery(IdeaQuery, visit.isSent ? {} : request.query);
+  const findPlace = async () =>
+    cursor === undefined && comment !== undefined
+      ? findPlaceOf(read, { ideaId: ideaId.data, commentId: comment }, defaultPerPage)
+      : placeOf({ cursor }, commentSort, defaultPerPage);
   const [idea, { comments, reply }] = await Promise.all([
     readShownIdea(read, ideaId.data),
-    readDiscussion(read, ideaId.data, place),
+    findPlace().then(place => readDiscussion(read, ideaId.data, place)),
   ]);
   if (!idea) throw new DomainError('not_found');
+  const isFirstPage = comments.place.cursor === undefined;
   const shown = reply ? [...comments.rows, reply] : comments.rows;
   const target = idea.merged_into_id === null ? undefined : await readIdea(read, idea.merged_into_id);
   const isOpen = idea.moderation_state === 'published' && idea.merged_into_id === null && !board.is_frozen;
@@ -64,7 +69,7 @@ export async function showIdea(visit: BoardVisit, problem?: Problem) {
     page: shortLine(idea.title, 200),
     description: idea.body,
     isArticle: true,
-    canonicalPath: cursor === undefined ? ideaPath(slug, idea.id) : undefined,
+    canonicalPath: isFirstPage ? ideaPath(slug, idea.id) : undefined,
   });
   const data = {
     idea: {
@@ -85,7 +90,7 @@ export async function showIdea(visit: BoardVisit, problem?: Problem) {
       { isOpen, namesIn },
       cursor => `${pathOn(request, `/ideas/${idea.id}`, { cursor })}#comments`,
     ),
-    first: cursor === undefined ? undefined : { label: t('boards.idea.first_comments'), href: path },
+    first: isFirstPage ? undefined : { label: t('boards.idea.first_comments'), href: path },
     vote: presentVote(visit, board, idea),
     // Moderators change the idea with the forms of the admin area. After a change, the browser returns to the idea's
     // page on the board.

@@ -18,7 +18,7 @@ import { FormProblem, newFormId, type Problem, requireFirst } from '../shell/for
 import type { Route } from '../shell/visit.ts';
 import { listPathOf } from './board-page.ts';
 import { showIdea } from './idea-page.ts';
-import { type BoardVisit, boardOf, changeAsMember, pathOn } from './opened-board.ts';
+import { type BoardVisit, boardOf, changeAsMember, pathOn, pathToComment } from './opened-board.ts';
 import { pathToFollowed } from './own-page.ts';
 import { frameOfBoard, presentIdea, presentVote } from './present-idea.ts';
 import { tagPathsOf } from './tag-filter.ts';
@@ -38,8 +38,8 @@ export const memberRoutes: Route<AccountOfUser | undefined>[] = [
   changeRoute('comments', async (op, ideaId, visit) => {
     const input = CommentInput.safeParse({ body: visit.field('body') });
     if (!input.success) throw new FormProblem(422, t('boards.idea.comment_refused'));
-    const { id } = await commentOnIdea(op, ideaId, input.data.body);
-    return `${pathOn(visit.request, `/ideas/${ideaId}`, { notice: 'commented' })}#comment-${id}`;
+    const { id: commentId } = await commentOnIdea(op, ideaId, input.data.body);
+    return pathToComment(visit.request, { ideaId, commentId }, { notice: 'commented' });
   }),
   changeRoute('follow', async (op, ideaId, visit) => {
     const { accountId, userId } = op.actor;

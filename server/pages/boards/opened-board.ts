@@ -203,6 +203,16 @@ export function pathOn(
   return search.size > 0 ? `${root}${path}?${search}` : root + path;
 }
 
+/** Returns the path of the page of an idea that shows a comment, with the comment as its fragment. */
+export function pathToComment(
+  request: FastifyRequest,
+  { ideaId, commentId }: { ideaId: number; commentId: number },
+  parameters: { notice?: string } = {},
+): string {
+  const comment = String(commentId);
+  return `${pathOn(request, `/ideas/${ideaId}`, { ...parameters, comment })}#comment-${comment}`;
+}
+
 const hour = 3_600;
 
 /** Runs a change by the signed-in member in a transaction. Counts the change against the member's rate limit first. */
