@@ -1,6 +1,6 @@
 import { parse } from 'node-html-parser';
 import { beforeEach, expect, test } from 'vitest';
-import { signedIn, type Visitor } from '../admin/visitor.ts';
+import { hiddenFields, signedIn, Visitor } from '../admin/visitor.ts';
 import { testClock } from '../helpers/clock.ts';
 import { createMember, createWorld, insertIdea, type World } from '../helpers/fixtures.ts';
 import { startServerForFile } from '../helpers/server.ts';
@@ -42,6 +42,15 @@ const seeComments = async (path: string) => {
     links: page.querySelectorAll('.pagination a').map(one => one.textContent),
   };
 };
+
+const formIn = (html: string) => parse(html).querySelector(`form[action^="${ideaPath()}/comments"]`);
+const noticesIn = (html: string) =>
+  parse(html)
+    .querySelectorAll('.notice')
+    .map(one => one.textContent.trim());
+const frozen = 'This board is frozen: it takes no ideas, votes or comments for now.';
+const closed = 'Ideas in this status accept no comments.';
+const ownIsLast = 'The last comment is yours. Wait until somebody else has commented.';
 
 test('after a member sends or edits a comment, the next page shows this comment, even if the first page of comments does not', async () => {
   const ids = (await addComments(25)).map(({ id }) => id);
@@ -86,4 +95,69 @@ test('a link to a missing comment or to a comment of another idea shows the firs
   }
   ideaId = other;
   expect((await seeComments(`${ideaPath()}?comment=${ids[24]}`)).ids).toEqual([elsewhere?.id]);
+});
+
+test('the page with a refused comment links to the form, keeps the text, and shows the same comments as before', async () => {
+  await addComments(25);
+  const [own] = await addComments(1, memberId);
+  const first = await member.get(ideaPath());
+  const next = parse(first.html).querySelector('.pagination a')?.getAttribute('href')?.replace(/#.*/, '') ?? '';
+  const [after] = await addComments(1);
+  for (const path of [ideaPath(), next, `${ideaPath()}?comment=${own?.id}`, `${ideaPath()}?comment=${after?.id}`]) {
+    const action = formIn((await member.get(path)).html)?.getAttribute('action') ?? '';
+    const body = 'x'.repeat(501);
+    const { status, html } = await member.submit(path, action, { body });
+    expect(status).toBe(422);
+    const page = parse(html);
+    const link = page.querySelector('#problem a');
+    expect([link?.textContent, link?.getAttribute('href')]).toEqual(['Go to the form', `#${formIn(html)?.id}`]);
+    expect(page.querySelector('textarea')?.textContent).toBe(body);
+    const idsOn = (text: string) =>
+      parse(text)
+        .querySelectorAll('.comments li')
+        .map(one => one.id);
+    expect(idsOn(html)).toEqual(idsOn((await member.get(path)).html));
+    // After a second refusal, the page again shows the same comments.
+    expect(formIn(html)?.getAttribute('action')).toBe(action);
+  }
+});
+
+test('the page of an idea explains why there is no comment form if the status accepts no comments or the newest comment is by the reader', async () => {
+  const path = `${ideaPath()}/comments`;
+  const hidden = hiddenFields((await member.get(ideaPath())).html, path);
+  const other = await signedIn(server, await createMember(server, world.accountId, 'member'));
+  const [own] = await addComments(1, memberId);
+  const seen = await member.get(ideaPath());
+  expect([formIn(seen.html), noticesIn(seen.html)]).toEqual([null, [ownIsLast]]);
+  const ofOther = await other.get(ideaPath());
+  expect([formIn(ofOther.html) !== null, noticesIn(ofOther.html)]).toEqual([true, []]);
+  await server.sql('update comments set created_at = $2 where id = $1', [own?.id, '2026-03-02T09:00:00Z']);
+  expect((await member.get(ideaPath())).html).toContain(commentPath(Number(own?.id), 'edit'));
+
+  await server.sql('update statuses set allow_comments = false where board_id = $1', [world.boardId]);
+  for (const by of [member, other]) {
+    const { html } = await by.get(ideaPath());
+    expect([formIn(html), noticesIn(html)]).toEqual([null, [closed]]);
+    expect(html).not.toContain(commentPath(Number(own?.id), 'edit'));
+  }
+  const sent = await member.post(path, { ...hidden, body: 'Too late' });
+  expect([sent.status, formIn(sent.html)?.querySelector('textarea')?.textContent]).toEqual([423, 'Too late']);
+  expect(noticesIn(sent.html)).toEqual([expect.stringContaining('Ideas in this status accept no comments')]);
+});
+
+test("on a page before the last page of comments, the form is also there for the author of the idea's newest comment", async () => {
+  await addComments(20);
+  await addComments(1, memberId);
+  expect(formIn((await member.get(ideaPath())).html)).not.toBeNull();
+});
+
+test('the page of an idea on a frozen board says that the board is frozen, as the page of the board does', async () => {
+  expect(noticesIn((await member.get(ideaPath())).html)).toEqual([]);
+  await server.sql('update boards set is_frozen = true, is_public = true where id = $1', [world.boardId]);
+  for (const by of [member, new Visitor(server)]) {
+    for (const path of [`/b/${world.boardSlug}`, ideaPath()]) {
+      const { html } = await by.get(path);
+      expect([noticesIn(html), formIn(html)]).toEqual([[frozen], null]);
+    }
+  }
 });

@@ -440,16 +440,19 @@ describe('ideas', () => {
 describe('comments and following', () => {
   test("a member's comment appears on the page of the idea, and a second comment in a row is refused but stays in the form", async () => {
     const id = await put('The one');
-    const sent = await sendOn(id, 'comments', { body: ' Yes,\nplease. ' });
+    const path = `${ideaPath(id)}/comments`;
+    const hidden = hiddenFields((await member.get(ideaPath(id))).html, path);
+    const send = (body: string) => member.post(path, { ...hidden, body });
+    const sent = await send(' Yes,\nplease. ');
     const [comment] = await server.sql<{ id: number }>('select * from comments where idea_id = $1', [id]);
     expect(comment).toMatchObject({ body: 'Yes,\nplease.', author_id: memberId });
     expect(sent.location).toBe(`${ideaPath(id)}?notice=commented&comment=${comment?.id}#comment-${comment?.id}`);
     expect((await member.get(ideaPath(id))).html).toContain('Yes,\nplease.');
-    const again = await sendOn(id, 'comments', { body: 'And soon' });
+    const again = await send('And soon');
     expect([again.status, problemIn(again.html)]).toEqual([422, expect.stringContaining('The last comment is yours')]);
     expect(parse(again.html).querySelector('textarea')?.textContent).toBe('And soon');
     for (const body of [' ', 'x'.repeat(501)]) {
-      expect(problemIn((await sendOn(id, 'comments', { body })).html)).toContain('at most 500 characters');
+      expect(problemIn((await send(body)).html)).toContain('at most 500 characters');
     }
     expect(await server.sql('select from comments where idea_id = $1', [id])).toHaveLength(1);
   });

@@ -14,6 +14,7 @@ import { type Page, placeOf } from '../../domain/pagination.ts';
 import { t } from '../../text/catalogue.ts';
 import { linkedText } from '../../text/linked-text.ts';
 import { shortLine } from '../../text/plain-text.ts';
+import { reasonOf } from '../shell/act.ts';
 import { fieldOf, type Problem } from '../shell/form.ts';
 import { readQuery } from '../shell/query.ts';
 import { shownName } from '../shell/show.ts';
@@ -49,7 +50,8 @@ export async function showIdea(visit: BoardVisit, problem?: Problem) {
   const { board, read, slug, member } = boardOf(request);
   const ideaId = PathId.safeParse(fieldOf(request.params, 'id'));
   if (!ideaId.success) throw new DomainError('not_found');
-  const { cursor, comment } = readQuery(IdeaQuery, visit.isSent ? {} : request.query);
+  // The path of the comment form has the query of its page, so that a refused form keeps the same comments.
+  const { cursor, comment } = readQuery(IdeaQuery, request.query);
   const findPlace = async () =>
     cursor === undefined && comment !== undefined
       ? findPlaceOf(read, { ideaId: ideaId.data, commentId: comment }, defaultPerPage)
@@ -63,6 +65,12 @@ export async function showIdea(visit: BoardVisit, problem?: Problem) {
   const shown = reply ? [...comments.rows, reply] : comments.rows;
   const target = idea.merged_into_id === null ? undefined : await readIdea(read, idea.merged_into_id);
   const isOpen = idea.moderation_state === 'published' && idea.merged_into_id === null && !board.is_frozen;
+  const acceptsComments = isOpen && board.statuses.find(({ key }) => key === idea.status_key)?.allow_comments;
+  const noForm = member && isOpen ? findRefusal(member, comments, acceptsComments) : undefined;
+  // If the form is refused, for example because the board was frozen while the person typed, the form still shows the
+  // comment.
+  const hasForm = (isOpen && !noForm) || visit.field('body') !== '';
+  const isCommentRefused = problem !== undefined && request.routeOptions.url?.endsWith('/comments');
   const namesIn = await readMentions(read, idea, shown);
   const path = pathOn(request, `/ideas/${idea.id}`);
   const frame = frameOfBoard(visit, board, {
@@ -77,7 +85,7 @@ export async function showIdea(visit: BoardVisit, problem?: Problem) {
       body: linkedText(idea.body, namesIn(null)),
       picture: idea.author_picture,
     },
-    board: { label: shortLine(board.name, 100), href: pathOn(request) },
+    board: { label: shortLine(board.name, 100), href: pathOn(request), isFrozen: board.is_frozen },
     isPending: idea.moderation_state === 'pending',
     isMerged: idea.merged_into_id !== null,
     // The idea that this idea was merged into. Undefined if the idea is not merged, or if the reader may not see the
@@ -87,11 +95,12 @@ export async function showIdea(visit: BoardVisit, problem?: Problem) {
     ...presentComments(
       visit,
       comments,
-      { isOpen, namesIn },
+      { isOpen, acceptsComments, namesIn },
       cursor => `${pathOn(request, `/ideas/${idea.id}`, { cursor })}#comments`,
     ),
     first: isFirstPage ? undefined : { label: t('boards.idea.first_comments'), href: path },
     vote: presentVote(visit, board, idea),
+    formAt: member && hasForm && isCommentRefused ? 'comment-form' : undefined,
     // Moderators change the idea with the forms of the admin area. After a change, the browser returns to the idea's
     // page on the board.
     moderator: member?.isModerator && {
@@ -103,11 +112,11 @@ export async function showIdea(visit: BoardVisit, problem?: Problem) {
       changes: presentChanges(visit, idea, board),
     },
     member: member && {
-      // If the board was frozen while the person typed, the refused form still shows the comment.
-      commentPath: isOpen || visit.field('body') !== '' ? pathOn(request, `/ideas/${idea.id}/comments`) : undefined,
+      commentPath: hasForm ? pathOn(request, `/ideas/${idea.id}/comments`, placeIn({ cursor, comment })) : undefined,
+      noForm: noForm && reasonOf(noForm),
       comment: visit.field('body'),
       mentionable: isOpen ? findMentionable(member, [idea, ...shown]) : [],
-      isCommentRefused: problem !== undefined && request.routeOptions.url?.endsWith('/comments'),
+      isCommentRefused,
       links: linksOfIdea(visit, board, idea),
       followPath: pathOn(request, `/ideas/${idea.id}/follow`),
       isFollowing: idea.is_followed,
@@ -116,14 +125,29 @@ export async function showIdea(visit: BoardVisit, problem?: Problem) {
   return visit.page('idea', frame, data, { notices, problem });
 }
 
+/** Returns the query parameters of the shown page of comments. */
+function placeIn({ cursor, comment }: z.infer<typeof IdeaQuery>): Record<string, string> {
+  if (cursor !== undefined) return { cursor };
+  return comment === undefined ? {} : { comment: String(comment) };
+}
+
+/**
+ * Returns the reason why the server would refuse every comment by the reader. Only the last page of comments shows
+ * whether the newest comment is by the reader.
+ */
+function findRefusal(reader: Actor, { rows, nextCursor }: Page<ShownComment>, acceptsComments: boolean | undefined) {
+  if (!acceptsComments) return 'status_comments_closed';
+  return nextCursor === null && rows.at(-1)?.author_id === reader.userId ? 'consecutive_comment' : undefined;
+}
+
 function presentComments(
   visit: BoardVisit,
   { rows, nextCursor }: Page<ShownComment>,
-  { isOpen, namesIn }: { isOpen: boolean; namesIn: NamesIn },
+  { namesIn, ...state }: { isOpen: boolean; acceptsComments: boolean | undefined; namesIn: NamesIn },
   pathAt: (cursor: string) => string,
 ) {
   return {
-    comments: rows.map(comment => ({ ...presentComment(comment, namesIn), links: linksOf(visit, comment, isOpen) })),
+    comments: rows.map(comment => ({ ...presentComment(comment, namesIn), links: linksOf(visit, comment, state) })),
     next: nextCursor === null ? undefined : { label: t('boards.idea.more_comments'), href: pathAt(nextCursor) },
   };
 }
@@ -155,14 +179,20 @@ function linksOfIdea({ request, server }: BoardVisit, board: BoardView, idea: Id
 }
 
 /** Returns the links to the pages where the reader can edit or delete a comment. */
-function linksOf({ request, server }: BoardVisit, comment: ShownComment, isOpen: boolean) {
+function linksOf(
+  { request, server }: BoardVisit,
+  comment: ShownComment,
+  { isOpen, acceptsComments }: { isOpen: boolean; acceptsComments: boolean | undefined },
+) {
   const { member } = boardOf(request);
   if (!member) return [];
   const author = shownName(comment.author_name);
   if (!mayChange({ actor: member, now: server.clock.now() }, comment)) return [];
+  // A status without comments still has official replies, and their authors can edit them.
+  const mayEdit = isOpen && (acceptsComments || comment.is_official);
   const pathTo = (verb: string) => pathOn(request, `/ideas/${comment.idea_id}/comments/${comment.id}/${verb}`);
   return [
-    ...(isOpen ? [{ label: t('boards.comment.edit_html', { author }), href: pathTo('edit') }] : []),
+    ...(mayEdit ? [{ label: t('boards.comment.edit_html', { author }), href: pathTo('edit') }] : []),
     { label: t('boards.comment.delete_html', { author }), href: pathTo('delete') },
   ];
 }
