@@ -29,12 +29,13 @@ export function linkedText(text: string, mentionedNames: readonly string[] = [])
 /**
  * Links a URL and shows the host name as browsers resolve it. A host name in another alphabet is shown in Punycode,
  * because its letters may look like the letters of another host name. Returns undefined for a URL that hides its host
- * behind a user name or control characters. Such a URL stays plain text.
+ * behind a user name or control characters. Such a URL stays plain text. A URL runs from left to right, even in a text
+ * that runs from right to left. Otherwise browsers would show the parts of the URL in another order.
  */
 function linkTo(raw: string): Html | undefined {
   const url = URL.parse(raw);
   const hidesHost = url?.username !== '' || url.password !== '' || oneLine(raw) !== raw;
   if (hidesHost) return undefined;
   const rest = raw.replace(/^https?:\/\/[^/?#\\]*/i, '');
-  return html`<a href="${url.href}" rel="nofollow ugc noopener">${url.origin}${rest}</a>`;
+  return html`<a href="${url.href}" dir="ltr" rel="nofollow ugc noopener">${url.origin}${rest}</a>`;
 }

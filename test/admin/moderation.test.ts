@@ -337,7 +337,7 @@ describe('an idea', () => {
   });
 
   test('the moderation pages show the URLs in ideas, comments and rejected ideas as links', async () => {
-    const link = (url: string) => `<a href="${url}" rel="nofollow ugc noopener">${url}</a>`;
+    const link = (url: string) => `<a href="${url}" dir="ltr" rel="nofollow ugc noopener">${url}</a>`;
     const body = 'See https://a.example/b.';
     const [shown, waiting, refused] = [
       await idea('Shown', { body }),

@@ -459,6 +459,37 @@ test('a reader whose browser runs no JavaScript can filter and search ideas, go 
   await close();
 });
 
+/**
+ * Code that the browser runs. It returns the directions of the title and of the link, and the sides of the text at which
+ * the two lines begin.
+ */
+const readDirections = `(() => {
+  const directionOf = selector => getComputedStyle(document.querySelector(selector)).direction;
+  const text = document.querySelector('article .prose');
+  const box = text.getBoundingClientRect();
+  const sideOf = (node, start, end) => {
+    const range = document.createRange();
+    range.setStart(node, start);
+    range.setEnd(node, end);
+    const { left, right } = range.getBoundingClientRect();
+    return left - box.left < 1 ? 'left' : box.right - right < 1 ? 'right' : 'neither';
+  };
+  const { firstChild: hebrew, lastChild: english } = text;
+  const sides = [sideOf(hebrew, 0, 4), sideOf(english, 1, english.length)];
+  return { title: directionOf('h1'), link: directionOf('article .prose a'), sides };
+})()`;
+
+test('a title from right to left begins at the right, each line of a text begins at the side of its own language, and a URL runs from left to right', async () => {
+  if (!browser) return;
+  const open = await createWorld(server, { isPublic: true });
+  const body = 'שלום https://a.example/x\nHello';
+  const id = await insertIdea(server, open, { title: 'שלום', body });
+  const { page, close } = await openPage(browser, { width: 1280, colorScheme: 'light' });
+  await page.goto(`${server.baseUrl}/b/${open.boardSlug}/ideas/${id}`);
+  expect(await page.evaluate(readDirections)).toEqual({ title: 'rtl', link: 'ltr', sides: ['right', 'left'] });
+  await close();
+});
+
 test('a keyboard user can skip to the content and sees the focused element', async () => {
   if (!browser) return;
   const { page, close } = await openPage(browser, { width: 1280, colorScheme: 'light' });

@@ -10,7 +10,7 @@ function linksIn(text: string) {
 
 test("a URL in a user's text becomes a link with an attribute that tells search engines not to follow the link", () => {
   expect(linkedText('See https://a.example/b?c=1&d=2\nfor <more>.').text).toBe(
-    'See <a href="https://a.example/b?c=1&amp;d=2" rel="nofollow ugc noopener">https://a.example/b?c=1&amp;d=2</a>\nfor &lt;more&gt;.',
+    'See <a href="https://a.example/b?c=1&amp;d=2" dir="ltr" rel="nofollow ugc noopener">https://a.example/b?c=1&amp;d=2</a>\nfor &lt;more&gt;.',
   );
 });
 
@@ -71,7 +71,7 @@ describe('hostile URLs', () => {
     ]) {
       const elements = parse(linkedText(text).text).querySelectorAll('*');
       for (const { tagName, attributes } of elements) {
-        expect([tagName, Object.keys(attributes)]).toEqual(['A', ['href', 'rel']]);
+        expect([tagName, Object.keys(attributes)]).toEqual(['A', ['href', 'dir', 'rel']]);
       }
       expect(parse(linkedText(text).text).textContent).toBe(text);
     }

@@ -209,7 +209,7 @@ describe('texts of users in a mail', () => {
     const { mail } = smtp.received[0] ?? {};
     expect(mail?.text).toContain('> See (https://a.example/b)\n> \n> and https://bücher.example/.');
     expect(mail?.html).toContain(
-      '>See (<a href="https://a.example/b" rel="nofollow ugc noopener">https://a.example/b</a>)\n\nand <a ',
+      '>See (<a href="https://a.example/b" dir="ltr" rel="nofollow ugc noopener">https://a.example/b</a>)\n\nand <a ',
     );
     expect(mail?.html).toContain('>https://xn--bcher-kva.example/</a>.');
   });
