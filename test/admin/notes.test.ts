@@ -95,7 +95,7 @@ test('if another moderator has changed the note meanwhile, an edit is refused on
     'Somebody else has changed the note. Compare the two texts, then save yours again.',
   ]);
   expect(await stored()).toMatchObject([{ body: 'Four customers.' }]);
-  expect(parse(refused.html).querySelector('[aria-labelledby=other] .prose')?.textContent).toBe('Four customers.');
+  expect(parse(refused.html).querySelector('[aria-labelledby=current] .prose')?.textContent).toBe('Four customers.');
   const field = parse(refused.html).querySelector('textarea')?.textContent;
   const updatedAt = parse(refused.html).querySelector('input[name=if_updated_at]')?.getAttribute('value') ?? '';
   const saved = await ben.post(form, { ...hidden, if_updated_at: updatedAt, body: field ?? '' });

@@ -1,6 +1,6 @@
 import { parse } from 'node-html-parser';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { givePassword, signedIn, Visitor } from '../admin/visitor.ts';
+import { givePassword, hiddenFields, signedIn, Visitor } from '../admin/visitor.ts';
 import { readAudit } from '../helpers/audit.ts';
 import { testClock } from '../helpers/clock.ts';
 import { createMember, createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
@@ -129,6 +129,24 @@ describe('editing a comment', () => {
         [ideaId],
       ),
     ).toEqual([{ reason: 'Tone' }]);
+  });
+
+  test("if a moderator changes a comment during the author's edit, the refused form shows the moderator's text beside the author's text, and can be resent", async () => {
+    const id = await comment('As it was');
+    const path = commentPath(id, 'edit');
+    const opened = hiddenFields((await member.get(path)).html, path);
+    const moderator = await signedIn(server, await createMember(server, world.accountId, 'moderator'));
+    expect((await moderator.submit(path, path, { body: 'Theirs' })).status).toBe(303);
+    const conflict = await member.post(path, { ...opened, body: 'Mine' });
+    const message = 'Somebody else has changed the comment. Compare the two texts, then save yours again.';
+    expect([conflict.status, problemIn(conflict.html)]).toEqual([409, message]);
+    expect(await commentsOf()).toMatchObject([{ id, body: 'Theirs' }]);
+    const page = parse(conflict.html);
+    expect(page.querySelector('[aria-labelledby=current] .prose')?.textContent).toBe('Theirs');
+    expect(page.querySelector('textarea')?.textContent).toBe('Mine');
+    const again = hiddenFields(conflict.html, path);
+    expect((await member.post(path, { ...again, body: 'Mine' })).status).toBe(303);
+    expect(await commentsOf()).toMatchObject([{ id, body: 'Mine' }]);
   });
 
   test('the edit of a comment needs a valid text, an unfrozen board and a status that accepts comments, but the deletion does not', async () => {

@@ -70,7 +70,7 @@ test('an author can edit an idea with a form, and after an invalid input the for
   expect(await rowOf(id)).toMatchObject({ title: 'Better' });
 });
 
-test("if a moderator changes an idea during the author's edit, the author's form shows the conflict, keeps the entered text, and can be resent", async () => {
+test("if a moderator changes an idea during the author's edit, the refused form shows the moderator's text beside the author's text, and can be resent", async () => {
   const id = await insert();
   const page = parse((await member.get(pathOf(id, '/edit'))).html);
   const fieldOf = (name: string) => page.querySelector(`[name=${name}]`)?.getAttribute('value') ?? '';
@@ -80,8 +80,11 @@ test("if a moderator changes an idea during the author's edit, the author's form
     title: 'Mine',
     body: 'Mine',
   };
-  expect((await submit(moderator, id, 'edit', { title: 'Theirs', body: 'Theirs', reason: 'Typing' })).status).toBe(303);
+  expect((await submit(moderator, id, 'edit', { title: 'Theirs', body: 'Their body', reason: 'Typing' })).status).toBe(
+    303,
+  );
   const invalid = await member.post(pathOf(id, '/edit'), { ...stale, title: ' ' });
+  expect(parse(invalid.html).querySelector('[aria-labelledby=current]')).toBeNull();
   const kept = parse(invalid.html).querySelector('[name=if_updated_at]')?.getAttribute('value');
   expect([invalid.status, kept]).toEqual([422, stale.if_updated_at]);
   const conflict = await member.post(pathOf(id, '/edit'), stale);
@@ -91,6 +94,11 @@ test("if a moderator changes an idea during the author's edit, the author's form
   ]);
   expect(await rowOf(id)).toMatchObject({ title: 'Theirs' });
   const again = parse(conflict.html);
+  const current = again.querySelector('[aria-labelledby=current]');
+  expect([current?.querySelector('bdi')?.textContent, current?.querySelector('.prose')?.textContent]).toEqual([
+    'Theirs',
+    'Their body',
+  ]);
   expect(again.querySelector('[name=title]')?.getAttribute('value')).toBe('Mine');
   const if_updated_at = again.querySelector('[name=if_updated_at]')?.getAttribute('value') ?? '';
   expect((await member.post(pathOf(id, '/edit'), { ...stale, if_updated_at })).status).toBe(303);

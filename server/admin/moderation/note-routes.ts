@@ -105,7 +105,7 @@ async function showEdit(visit: Visit, problem?: Problem) {
     action: visit.request.url,
     body: visit.isSent ? visit.field('body') : note.body,
     isRefused: problem !== undefined,
-    other: isConflict(problem) && linkedText(note.body),
+    current: isConflict(problem) && { label: t('moderation.notes.current'), text: linkedText(note.body) },
     updatedAt: editedVersion(visit, note.updated_at, problem),
     back: `${visit.path(ideaPath(note.idea_id))}#note-${note.id}`,
   };

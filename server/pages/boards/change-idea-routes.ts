@@ -7,8 +7,9 @@ import { checkPublished, turnOnIdea } from '../../domain/ideas/lock-ideas.ts';
 import { readIdea } from '../../domain/ideas/read-idea.ts';
 import type { AccountOfUser } from '../../domain/sign-in/session.ts';
 import { t } from '../../text/catalogue.ts';
+import { linkedText } from '../../text/linked-text.ts';
 import { shortLine } from '../../text/plain-text.ts';
-import { editedVersion, problemOfAction } from '../shell/act.ts';
+import { editedVersion, isConflict, problemOfAction } from '../shell/act.ts';
 import { FormProblem, type Problem } from '../shell/form.ts';
 import type { Question, Route } from '../shell/visit.ts';
 import { askAgain, readReason, reasonField } from './change-reason.ts';
@@ -64,7 +65,8 @@ async function askToDelete(visit: BoardVisit): Promise<Question> {
 
 /**
  * Shows the form for editing an idea. If the server has refused the form, the page keeps the texts that the person
- * entered.
+ * entered. If somebody else has changed the idea meanwhile, the page also shows the new texts of the idea, and the form
+ * can then replace them.
  */
 async function showEdit(visit: BoardVisit, problem?: Problem) {
   const { board, idea } = visit.isSent ? await readTexts(visit) : await readChangeable(visit);
@@ -73,6 +75,11 @@ async function showEdit(visit: BoardVisit, problem?: Problem) {
     action: visit.request.url,
     title: kept('title'),
     body: kept('body'),
+    current: isConflict(problem) && {
+      label: t('boards.edit_idea.current'),
+      title: shortLine(idea.title, 200),
+      text: linkedText(idea.body),
+    },
     updatedAt: editedVersion(visit, idea.updated_at, problem),
     minutes: changeMinutes,
     reason: reasonField(visit, idea, 'of_change'),

@@ -6,8 +6,9 @@ import { readComment } from '../../domain/comments/comments.ts';
 import { turnOnIdea } from '../../domain/ideas/lock-ideas.ts';
 import type { AccountOfUser } from '../../domain/sign-in/session.ts';
 import { t } from '../../text/catalogue.ts';
+import { linkedText } from '../../text/linked-text.ts';
 import { shortLine } from '../../text/plain-text.ts';
-import { problemOfAction } from '../shell/act.ts';
+import { editedVersion, isConflict, problemOfAction } from '../shell/act.ts';
 import { FormProblem, type Problem } from '../shell/form.ts';
 import { shownName } from '../shell/show.ts';
 import type { Question, Route } from '../shell/visit.ts';
@@ -27,7 +28,8 @@ export const commentRoutes: Route<AccountOfUser | undefined>[] = [
       const place = placeOf(visit);
       const input = CommentInput.safeParse({ body: visit.field('body') });
       if (!input.success) throw new FormProblem(422, t('boards.comment.refused'));
-      const changes = { body: input.data.body, reason: readReason(visit) };
+      const ifUpdatedAt = visit.field('if_updated_at') || undefined;
+      const changes = { body: input.data.body, ifUpdatedAt, reason: readReason(visit) };
       await changeAsMember(visit, op => editComment(op, place, changes), [turnOnIdea(place.ideaId)]);
       return pathToComment(visit.request, place, { notice: 'comment_edited' });
     },
@@ -65,7 +67,8 @@ function placeOf(visit: BoardVisit): CommentOfIdea {
 }
 
 /**
- * Shows the form for editing a comment. If the person sent the form too late, the page still shows the entered text.
+ * Shows the form for editing a comment. If the person sent the form too late, the page still shows the entered text. If
+ * somebody else has changed the comment meanwhile, the page also shows the other text, and the form can then replace it.
  */
 async function showEdit(visit: BoardVisit, problem?: Problem) {
   const { ideaId, commentId } = placeOf(visit);
@@ -75,6 +78,8 @@ async function showEdit(visit: BoardVisit, problem?: Problem) {
   const data = {
     action: visit.request.url,
     body: visit.isSent ? visit.field('body') : comment.body,
+    current: isConflict(problem) && { label: t('boards.edit_comment.current'), text: linkedText(comment.body) },
+    updatedAt: editedVersion(visit, comment.edited_at ?? comment.created_at, problem),
     reason: reasonField(visit, comment, 'of_change'),
     minutes: changeMinutes,
     isRefused: problem !== undefined,
