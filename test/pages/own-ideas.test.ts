@@ -3,7 +3,7 @@ import { beforeEach, expect, test } from 'vitest';
 import { signedIn, type Visitor } from '../admin/visitor.ts';
 import { readAudit } from '../helpers/audit.ts';
 import { testClock } from '../helpers/clock.ts';
-import { createMember, createWorld, insertIdea, type World } from '../helpers/fixtures.ts';
+import { createMember, createWorld, insertComment, insertIdea, type World } from '../helpers/fixtures.ts';
 import { runJobs } from '../helpers/jobs.ts';
 import { startServerForFile } from '../helpers/server.ts';
 
@@ -118,6 +118,45 @@ test('an author can delete an idea after a confirmation, and the idea disappears
   }
   for (const by of [member, moderator]) expect((await by.get(pathOf(id))).status).toBe(404);
   expect((await moderator.get(`/admin/ideas/${id}`)).status).toBe(404);
+});
+
+test('if other people have voted or commented on an idea, its author gets the reason for the refusal instead of the question, but a moderator is asked', async () => {
+  for (const use of ['comment', 'vote']) {
+    const id = await insert();
+    if (use === 'comment') await insertComment(server, world, id);
+    else await moderator.submit(pathOf(id), pathOf(id, '/vote'), { value: 'up' });
+    const refused = await member.get(pathOf(id, '/delete'));
+    expect([use, refused.status]).toEqual([use, 422]);
+    expect(refused.html).toContain('Other people have voted or commented on the idea. Ask a moderator to delete it.');
+    expect(refused.html).not.toContain('are also deleted');
+    expect((await moderator.get(pathOf(id, '/delete'))).status).toBe(200);
+  }
+});
+
+test('if other ideas are merged into an idea, a moderator who wants to delete it gets the reason for the refusal instead of the question', async () => {
+  const id = await insert();
+  const merged = await insert({ title: 'The other' });
+  await server.sql('update ideas set merged_into_id = $1 where id = $2', [id, merged]);
+  const refused = await moderator.get(pathOf(id, '/delete'));
+  expect([refused.status, refused.html.includes('Undo these merges first')]).toEqual([422, true]);
+});
+
+test('the question about the deletion of an idea has the right plurals in English and German', async () => {
+  const questions = [
+    [1, 0, 'Its 1 comment and 0 votes are also deleted.', 'werden 1 Kommentar und 0 Stimmen gelöscht.'],
+    [0, 1, 'Its 0 comments and 1 vote are also deleted.', 'werden 0 Kommentare und 1 Stimme gelöscht.'],
+  ] as const;
+  const id = await insert();
+  for (const [comments, votes, english, german] of questions) {
+    await server.sql('update ideas set comment_count = $1, up_count = $2 where id = $3', [comments, votes, id]);
+    for (const [language, text] of [
+      ['en', english],
+      ['de', german],
+    ] as const) {
+      const { html } = await member.get(pathOf(id, '/delete'), { headers: { 'accept-language': language } });
+      expect(html).toContain(text);
+    }
+  }
 });
 
 test('after a moderator deletes an idea, its author gets a notification with the title and the reason, without a link to the idea', async () => {

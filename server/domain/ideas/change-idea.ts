@@ -5,7 +5,7 @@ import { checkSubmissions } from '../boards/read-board.ts';
 import { checkAuthor, checkChangeWindow } from '../change-rights.ts';
 import { DomainError } from '../domain-error.ts';
 import { replaceMentions } from '../mentions/record-mentions.ts';
-import type { WriteOperation } from '../operation.ts';
+import type { Operation, WriteOperation } from '../operation.ts';
 import { checkPublished, lockIdea, lockIdeaToDeleteText } from './lock-ideas.ts';
 import { type IdeaView, requireIdea } from './read-idea.ts';
 
@@ -159,6 +159,17 @@ const selectUse = query('select_use_of_idea', (db, $: Arguments<OneIdea & { auth
   }),
 );
 
+/**
+ * Throws idea_in_use if other people have voted or commented on the idea, unless the actor is a moderator. Throws
+ * idea_has_merged if other ideas are merged into the idea.
+ */
+export async function checkUnused(op: Operation, ideaId: number, authorId: number): Promise<void> {
+  const { accountId, isModerator } = op.actor;
+  const [use] = await op.query(selectUse, { accountId, ideaId, authorId });
+  if (use?.is_in_use && !isModerator) throw new DomainError('idea_in_use');
+  if (use?.has_merged) throw new DomainError('idea_has_merged');
+}
+
 /** Replaces the text of a deleted idea or comment, in its row and in copies such as events. */
 export const deletedText = '(deleted)';
 
@@ -176,15 +187,13 @@ const markDeleted = query('mark_idea_deleted', (db, $: Arguments<OneIdea & { now
  * get the events, and an erasure of the author still finds them. Nobody can read the deleted idea.
  */
 export async function deleteIdea(op: WriteOperation, ideaId: number, reason?: string): Promise<void> {
-  const { accountId, isModerator } = op.actor;
+  const { accountId } = op.actor;
   const locked = await lockIdeaToDeleteText(op, ideaId);
   const idea = await requireTexts(op, ideaId);
   checkAuthor(op, idea);
   checkChangeWindow(op, idea);
   checkPublished(locked);
-  const [use] = await op.query(selectUse, { accountId, ideaId, authorId: idea.author_id });
-  if (use?.is_in_use && !isModerator) throw new DomainError('idea_in_use');
-  if (use?.has_merged) throw new DomainError('idea_has_merged');
+  await checkUnused(op, ideaId, idea.author_id);
 
   // The event keeps the title, so that the author learns which idea a moderator deleted.
   const blanked = { title: idea.title, body: deletedText };

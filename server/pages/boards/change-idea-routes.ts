@@ -2,7 +2,7 @@ import { IdeaInput } from '../../../contract/ideas.ts';
 import { changeMinutes } from '../../../contract/limits.ts';
 import { checkAuthor, checkChangeWindow } from '../../domain/change-rights.ts';
 import { DomainError } from '../../domain/domain-error.ts';
-import { deleteIdea, editIdea } from '../../domain/ideas/change-idea.ts';
+import { checkUnused, deleteIdea, editIdea } from '../../domain/ideas/change-idea.ts';
 import { checkPublished, turnOnIdea } from '../../domain/ideas/lock-ideas.ts';
 import { readIdea } from '../../domain/ideas/read-idea.ts';
 import type { AccountOfUser } from '../../domain/sign-in/session.ts';
@@ -47,14 +47,19 @@ export const changeIdeaRoutes: Route<AccountOfUser | undefined>[] = [
   },
 ];
 
+/**
+ * Asks whether to delete the idea. Throws if the deletion would be refused because of the votes and comments of other
+ * people, or because of merged ideas. So nobody has to confirm a deletion that is then refused.
+ */
 async function askToDelete(visit: BoardVisit): Promise<Question> {
   const { board, idea } = await readChangeable(visit);
+  await checkUnused(memberOf(visit), idea.id, idea.author_id);
   const button = t('boards.delete_idea.button');
   return {
     heading: t('boards.delete_idea.heading_html', { title: shortLine(idea.title, 200) }),
     explanation: t('boards.delete_idea.explanation', {
-      comments: idea.comment_count,
-      votes: idea.up_count + idea.down_count,
+      comments: t('boards.comments', { count: idea.comment_count }),
+      votes: t('boards.delete_idea.votes', { count: idea.up_count + idea.down_count }),
     }),
     field: reasonField(visit, idea, 'of_idea'),
     button,
@@ -96,7 +101,7 @@ async function readTexts(visit: BoardVisit) {
 
 /**
  * Reads an idea that the person may edit or delete now. The edit or deletion itself also checks other conditions, such
- * as whether other people have voted on the idea.
+ * as whether the board accepts ideas.
  */
 async function readChangeable(visit: BoardVisit) {
   const read = await readTexts(visit);
