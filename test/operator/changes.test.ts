@@ -1,3 +1,4 @@
+import { parse } from 'node-html-parser';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { hiddenFields } from '../admin/visitor.ts';
 import { readAudit } from '../helpers/audit.ts';
@@ -196,14 +197,28 @@ describe('a refused change', () => {
     expect(await strict.sql('select plan from accounts where id = $1', [accountId])).toEqual([{ plan: 'community' }]);
   });
 
-  test("the operator's panel refuses an invalid plan, a reason that is too long, and unknown accounts and users", async () => {
+  test("the operator's panel refuses an invalid plan, a reason that is too long, and the pages of unknown accounts and users", async () => {
     const before = await snapshot(server);
     const plan = await change(onAccount('plan'), { plan: 'No Plan' });
     expect([plan.status, plan.html.includes('The plan &quot;No Plan&quot; must be')]).toEqual([422, true]);
     expect((await change(onUser('block'), { slug, reason: 'x'.repeat(501) })).status).toBe(422);
-    expect((await change(onUser('block'), { slug: 'no-such-account' })).status).toBe(404);
     for (const path of ['/operator/accounts/999999999', '/operator/accounts/x', '/operator/users/999999999/delete']) {
       expect([path, (await operator.visitor.get(path)).status]).toEqual([path, 404]);
+    }
+    expect(await snapshot(server)).toEqual(before);
+  });
+
+  test('if an operator blocks or unblocks a user in an unknown account, the form names the slug and keeps everything except the password', async () => {
+    const before = await snapshot(server);
+    for (const what of ['block', 'unblock']) {
+      const { status, html } = await change(onUser(what), { slug: 'no-such-account', reason: 'Spam <1>' });
+      const page = parse(html);
+      const problem = page.querySelector('#problem')?.textContent.trim();
+      expect([what, status, problem]).toEqual([what, 422, 'There is no account "no-such-account".']);
+      const valueIn = (name: string) => page.querySelector(`[name=${name}]`)?.getAttribute('value') ?? '';
+      expect([valueIn('slug'), valueIn('current_password')]).toEqual(['no-such-account', '']);
+      const reason = page.querySelector('[name=reason]')?.textContent;
+      expect(reason).toBe(what === 'block' ? 'Spam <1>' : undefined);
     }
     expect(await snapshot(server)).toEqual(before);
   });
@@ -255,7 +270,7 @@ describe('two changes at the same time', () => {
     await client.query('begin');
     await client.query('select from accounts where id = $1 for update', [world.accountId]);
     const changed = changeAll(['business', 'starter'].map(plan => [onAccount('plan'), { plan }]));
-    await waitForLockWaits(client, 2);
+    await waitForLockWaits(server, 2);
     await client.query('commit');
     await client.end();
     await changed;

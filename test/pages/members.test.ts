@@ -147,10 +147,11 @@ describe('who may open a board', () => {
     }
   });
 
-  test('if a visitor who is not signed in sends a form on a board, nothing changes, and the sign-in page leads back to this board', async () => {
+  test('if a visitor who is not signed in sends a form on a board, nothing changes, and the sign-in page leads back to the page of the idea or to the board', async () => {
     await setBoard('is_public = true');
     const id = await put('The one');
-    for (const form of [`/ideas/${id}/vote`, `/ideas/${id}/comments`, `/ideas/${id}/follow`, '/new']) {
+    const forms = ['vote', 'comments', 'follow', 'edit', 'comments/1/edit'].map(form => `/ideas/${id}/${form}`);
+    for (const form of [...forms, '/ideas/x/comments', '/new']) {
       const sent = await new Visitor(server).post(boardPath() + form, {
         value: 'up',
         body: 'Hi',
@@ -159,7 +160,10 @@ describe('who may open a board', () => {
       });
       expect(sent.status).toBe(303);
       const to = new URL(sent.location ?? '', server.baseUrl);
-      expect([to.searchParams.get('next'), to.searchParams.get('notice')]).toEqual([boardPath(), 'expired']);
+      expect([to.searchParams.get('next'), to.searchParams.get('notice')]).toEqual([
+        forms.includes(form) ? ideaPath(id) : boardPath(),
+        'expired',
+      ]);
     }
     const asked = await new Visitor(server).get(`${boardPath()}/new`);
     expect(new URL(asked.location ?? '', server.baseUrl).searchParams.get('next')).toBe(`${boardPath()}/new`);
@@ -168,6 +172,11 @@ describe('who may open a board', () => {
     const { email, password } = await givePassword(server, memberId);
     const back = await new Visitor(server).signIn(email, password, `${boardPath()}/new?title=x`);
     expect(back.location).toBe(`${boardPath()}/new?title=x`);
+    for (const path of [ideaPath(id), ideaPath(999_999_999), '/b/no-such-board/ideas/7']) {
+      const { location } = await new Visitor(server).post(`${path}/comments?account=one`, { body: 'Hi' });
+      const next = new URL(location ?? '', server.baseUrl).searchParams.get('next');
+      expect(next).toBe(`${path}?account=one`);
+    }
   });
 
   test('a signed-in person who is not a member of an account can read ideas of its public board, but a vote gets 403', async () => {

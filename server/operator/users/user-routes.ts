@@ -1,5 +1,6 @@
 import type { ServerDependencies } from '../../dependencies.ts';
 import { requireAccount } from '../../domain/accounts/find-account.ts';
+import { type Administration, AdministrationError, invalid } from '../../domain/administration.ts';
 import { cancelUserDeletion, findHolds, requestUserDeletion } from '../../domain/erasure/request-deletion.ts';
 import { blockUser, unblockUser } from '../../domain/users/block-user.ts';
 import { listUserPage, readUserSummary, type UserSummary } from '../../domain/users/list-users.ts';
@@ -116,7 +117,7 @@ export function userRoutes({ config, clock }: ServerDependencies, askForPassword
       },
       async run(admin, visit) {
         const { id: userId } = await readUserSummary(admin, visit.id());
-        const { id: accountId } = await requireAccount(admin, visit.field('slug').trim());
+        const { id: accountId } = await enteredAccount(admin, visit);
         await blockUser(admin, { accountId, userId }, visit.field('reason'));
         return `/operator/users/${userId}?notice=blocked`;
       },
@@ -135,7 +136,7 @@ export function userRoutes({ config, clock }: ServerDependencies, askForPassword
       },
       async run(admin, visit) {
         const { id: userId } = await readUserSummary(admin, visit.id());
-        const { id: accountId } = await requireAccount(admin, visit.field('slug').trim());
+        const { id: accountId } = await enteredAccount(admin, visit);
         await unblockUser(admin, { accountId, userId });
         return `/operator/users/${userId}?notice=unblocked`;
       },
@@ -189,6 +190,16 @@ export function userRoutes({ config, clock }: ServerDependencies, askForPassword
       },
     }),
   ];
+}
+
+/** Finds the account with the entered slug. An unknown slug refuses the form, so that the operator can correct it. */
+async function enteredAccount(admin: Administration, visit: OperatorVisit) {
+  try {
+    return await requireAccount(admin, visit.field('slug').trim());
+  } catch (error) {
+    const isUnknown = error instanceof AdministrationError && error.reason === 'not_found';
+    throw isUnknown ? invalid(error.message) : error;
+  }
 }
 
 function pathOf(user: UserSummary, change: 'block' | 'unblock', slug: string): string {

@@ -13,7 +13,7 @@ import type { AccountOfUser } from '../../domain/sign-in/session.ts';
 import { t } from '../../text/catalogue.ts';
 import { actAs, type PersonOperation } from '../shell/act.ts';
 import { type OwnArea, openArea } from '../shell/area.ts';
-import { fieldOf } from '../shell/form.ts';
+import { fieldOf, idFieldOf } from '../shell/form.ts';
 import { Refusal } from '../shell/refusal.ts';
 import { redirectToSignIn } from '../shell/session.ts';
 import { chargeForm } from '../shell/throttle-forms.ts';
@@ -134,15 +134,18 @@ export function memberOf({ request, server }: BoardVisit) {
 
 /**
  * An onRequest hook for pages and forms that only members of the board's account may use. Redirects other visitors to
- * the sign-in page. After the sign-in, the browser returns to the page, or to the board if the visitor had sent a form.
- * The answer does not reveal whether the board exists.
+ * the sign-in page. After the sign-in, the browser returns to the page. If the visitor had sent a form, the browser
+ * returns to the page of the idea that the form belongs to, or to the board. The answer depends only on the URL, so it
+ * does not reveal whether the board or the idea exists.
  */
 export async function sendToSignIn(request: FastifyRequest, reply: FastifyReply) {
   if (request.browserSession) return;
+  if (request.method === 'GET') return redirectToSignIn(request, reply, request.url);
+  const slug = fieldOf(request.params, 'slug');
+  const ideaId = idFieldOf(request.params, 'id');
   const account = fieldOf(request.query, 'account');
-  const board =
-    boardPath(fieldOf(request.params, 'slug')) + (account === '' ? '' : `?${new URLSearchParams({ account })}`);
-  return redirectToSignIn(request, reply, request.method === 'GET' ? request.url : board);
+  const path = ideaId === undefined ? boardPath(slug) : ideaPath(slug, ideaId);
+  return redirectToSignIn(request, reply, account === '' ? path : `${path}?${new URLSearchParams({ account })}`);
 }
 
 /** An onRequest hook that refuses a signed-in person who is not a member of the board's account. */
