@@ -10,6 +10,7 @@ import { tellPeople } from '../delivery/tell-people.ts';
 import { deliverWebhooks } from '../delivery/webhooks/deliver-webhooks.ts';
 import { replaceCopiesOfIdea } from '../domain/ideas/replace-copies.ts';
 import { addSummaries, type SummaryFrequency } from '../domain/notifications/summaries.ts';
+import { touchIdeas } from '../domain/tags/touch-ideas.ts';
 import { addExpiryNotices } from '../domain/tokens/expiry-notices.ts';
 import { fillCanonicalAddresses } from '../domain/users/fill-canonical-addresses.ts';
 import { wakeOverdueLanes } from '../domain/webhooks/wake-lanes.ts';
@@ -52,6 +53,10 @@ export function buildTasks(deps: TaskDependencies): TaskList {
     replace_copies_of_idea: payload => {
       const { account_id: accountId, idea_id: ideaId } = payload as { account_id: number; idea_id: number };
       return replaceCopiesOfIdea(deps.database, { accountId, ideaId });
+    },
+    touch_ideas: payload => {
+      const { account_id: accountId, idea_ids: ideaIds } = payload as { account_id: number; idea_ids: number[] };
+      return touchIdeas(deps.database, { accountId, ideaIds }, deps.clock.now());
     },
     post_to_chat: postToChat(deps),
     ...buildExtensionTasks(deps),

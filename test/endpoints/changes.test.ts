@@ -1,15 +1,16 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { changeMinutes } from '../../contract/limits.ts';
+import { removeTag, requireTag } from '../../server/domain/tags/board-tags.ts';
 import { clearOld } from '../../server/jobs/clear-expired.ts';
 import { testClock } from '../helpers/clock.ts';
 import { createMember, createTag, createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
 import { expectInvariants } from '../helpers/invariants.ts';
-import { runJobs } from '../helpers/jobs.ts';
+import { runJobs, waitingJobs } from '../helpers/jobs.ts';
 import { startReceiverForTest } from '../helpers/receiver.ts';
 import { type Answer, request } from '../helpers/request.ts';
 import { startServerForFile } from '../helpers/server.ts';
 import { snapshot } from '../helpers/snapshot.ts';
-import { addWebhook, fastForward } from '../helpers/webhooks.ts';
+import { addWebhook, administer, fastForward } from '../helpers/webhooks.ts';
 
 const start = new Date('2026-03-02T09:00:00Z');
 const clock = testClock(start);
@@ -645,5 +646,48 @@ describe('the events of changes', () => {
       [{ field: 'tags', from: tag?.id, to: null }],
     ]);
     expect(events.map(({ idea }) => idea.tags.length)).toEqual([1, 0]);
+  });
+
+  test('if a tag is removed from a board, all its ideas lose the tag and get a later updated_at, and the server records no event', async () => {
+    const tagId = await createTag(server, world.accountId, world.boardId, 'reports');
+    const [tagged, other, gone] = [await create(), await create(), await create()];
+    for (const { id } of [tagged, gone]) await ask(`POST ${idea(id)}/tags`, moderator, { tag_id: tagId });
+    await remove(gone.id, moderator);
+    await runJobs(server);
+    await server.sql(
+      `with many as (
+        insert into ideas (account_id, board_id, status_id, author_id, title, body, moderation_state, created_at, updated_at)
+        select account_id, board_id, status_id, author_id, title, body, moderation_state, created_at, updated_at
+        from ideas, generate_series(1, 1000) where id = $1 returning id
+      ) insert into idea_tags (account_id, idea_id, tag_id) select $2, id, $3 from many`,
+      [tagged.id, world.accountId, tagId],
+    );
+    const before = (await ask(`GET ${idea(tagged.id)}`, author)).body;
+    expect(before.tags).toMatchObject([{ id: tagId }]);
+    const updatedAt = async (id: number) => (await server.sql('select updated_at from ideas where id = $1', [id]))[0];
+    const deletedAt = await updatedAt(gone.id);
+    const removed = new Date(start.getTime() + 60_000);
+    clock.set(removed);
+    const board = { id: world.boardId, accountId: world.accountId };
+    await administer(server, async admin => removeTag(admin, await requireTag(admin, board, 'reports')));
+    expect((await waitingJobs(server)).filter(({ task }) => task === 'touch_ideas')).toHaveLength(2);
+    expect(await runJobs(server)).toEqual([]);
+
+    const after = (await ask(`GET ${idea(tagged.id)}`, author)).body;
+    expect(after).toEqual({ ...before, tags: [], updated_at: removed.toISOString() });
+    await expectRefusal(
+      () => edit(tagged.id, { title: 'x', if_updated_at: before.updated_at }, moderator),
+      409,
+      'idea_changed',
+    );
+    expect((await ask(`GET ${idea(other.id)}`, author)).body).toEqual(other);
+    expect(await updatedAt(gone.id)).toEqual(deletedAt);
+    expect(await server.sql('select from idea_tags where tag_id = $1', [tagId])).toEqual([]);
+    const changed = await server.sql('select from ideas where board_id = $1 and updated_at = $2', [
+      world.boardId,
+      removed,
+    ]);
+    expect(changed).toHaveLength(1001);
+    expect(await eventsOf(tagged.id, 'idea.tagged')).toHaveLength(1);
   });
 });
