@@ -20,7 +20,7 @@ const removeJobs = sql(
         -- In payloads of other tasks, such as an extension's own, account_id may have any value.
         when t.identifier in (
             'deliver_webhooks', 'post_to_chat', 'tell_people', 'mail_invitation', 'mail_account_deletion',
-            'mail_summary', 'mail_token_expiry', 'replace_copies_of_idea'
+            'mail_summary', 'mail_token_expiry', 'replace_copies_of_idea', 'touch_ideas'
           ) or starts_with(t.identifier, 'extension_event:')
         then j.payload ->> 'account_id'
       end::bigint as account_id

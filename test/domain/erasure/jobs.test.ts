@@ -56,6 +56,7 @@ const jobsOf = ({ world, endpointId, channelId, eventId, notificationId }: Named
     ['mail_summary', { account_id, user_id: world.ownerId, frequency: 'daily' }],
     ['mail_token_expiry', { account_id, token_id: 1, notice_days: 7 }],
     ['replace_copies_of_idea', { account_id, idea_id: 1 }],
+    ['touch_ideas', { account_id, idea_ids: [1] }],
   ];
 };
 
