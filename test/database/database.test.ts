@@ -11,11 +11,12 @@ import { startProxy, type TcpProxy } from '../helpers/proxy.ts';
 import { type Answer, request } from '../helpers/request.ts';
 import { startServerForTest, type TestServer } from '../helpers/server.ts';
 
-// These timeouts are short, because many tests wait until a timeout expires.
-const statementTimeoutMs = 400;
+// These timeouts are short, because many tests wait until a timeout expires. But on a busy machine, a read can take half a
+// second.
+const statementTimeoutMs = 1_000;
 /** If PostgreSQL does not answer a query, the server stops waiting one second after the statement timeout. */
 const readTimeoutMs = statementTimeoutMs + 1000;
-const connectTimeoutMs = 1000;
+const connectTimeoutMs = 1_000;
 /** Extra time in milliseconds for responses, because the machine may be busy with other tests. */
 const slackMs = 10_000;
 const patience = { timeout: 30_000, interval: 10 };
