@@ -16,9 +16,9 @@ const boardMs = 5;
  */
 const panelMs = 20;
 /**
- * The median response time, in milliseconds, of a list of the floor on the machine for which the limits hold. The same
- * page took 2 ms in one hour and 6 ms in another hour of the same virtual machine. So the benchmark measures the floor
- * too, and raises the limits on a slower machine in proportion.
+ * The limits are for a machine on which the floor answers a list in this time: the median in milliseconds. The same page
+ * took 2 ms in one hour and 6 ms in another hour of the same virtual machine. So the benchmark measures the floor too,
+ * and raises the limits on a slower machine in proportion.
  */
 const referenceFloorMs = 0.9;
 /**
@@ -75,7 +75,7 @@ export async function run(stage: Stage, { ideas, times }: { ideas: number; times
   return !measured.pages.some(page => isTooMuch(page, slownessOf(measured)));
 }
 
-/** Returns how many times slower the machine is than the machine for which the limits hold. Returns at least 1. */
+/** Returns the factor that raises the limits on a slow machine. It is at least 1. */
 function slownessOf(measured: Measurement): number {
   return Math.max(1, measured.floorMs / referenceFloorMs);
 }

@@ -7,6 +7,9 @@ export type Role = (typeof roles)[number];
 /** The roles that may moderate the boards of the account. */
 export const moderatingRoles = ['owner', 'admin', 'moderator'] as const satisfies readonly Role[];
 
+/** The roles that may administer an account, such as its tokens and webhooks. */
+export const administeringRoles = ['owner', 'admin'] as const satisfies readonly Role[];
+
 export const Membership = defineTable('Membership', 'memberships', {
   accountId: bigint().primary(),
   userId: bigint().primary(),

@@ -1,7 +1,7 @@
 import { type Expression, expressionBuilder, type InferResult } from 'kysely';
 import type { QueryBuilding } from '../../database/database.ts';
 import type { Tables } from '../../database/tables.ts';
-import { moderatingRoles, type Role } from '../../entities/membership.ts';
+import { administeringRoles, moderatingRoles, type Role } from '../../entities/membership.ts';
 import type { Administration } from '../administration.ts';
 import { textInEvent } from '../events/recorded-event.ts';
 import { contentOfNotification } from './notification-content.ts';
@@ -62,8 +62,8 @@ function notificationsOf({ db }: QueryBuilding, userId: number) {
 export function isForRole(kind: Expression<string>, role: Expression<Role>) {
   const eb = expressionBuilder<Tables>();
   return eb.and([
-    eb.or([eb(kind, '<>', 'idea.pending'), eb(role, 'in', [...moderatingRoles])]),
-    eb.or([eb(kind, '<>', 'webhook.disabled'), eb(role, 'in', ['owner', 'admin'])]),
+    eb.or([eb(kind, '<>', 'idea.pending'), eb(role, 'in', moderatingRoles)]),
+    eb.or([eb(kind, '<>', 'webhook.disabled'), eb(role, 'in', administeringRoles)]),
   ]);
 }
 

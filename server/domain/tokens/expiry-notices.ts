@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import type { Queryable } from '../../database/database.ts';
 import { type Arguments, query, type RowOf } from '../../database/query.ts';
+import { administeringRoles } from '../../entities/membership.ts';
 import { activeMemberships } from '../members/authority.ts';
 
 /** How many days before the expiry of a token the server sends each notice. The earliest notice comes first. */
@@ -110,7 +111,7 @@ const selectNotice = query('select_token_expiry_notice', (db, $: Arguments<Expir
     .where('t.expires_at', '>', sql<string>`now()`)
     .where('a.id', '=', $.accountId)
     .where('a.erasure_began_at', 'is', null)
-    .where('m.role', 'in', ['owner', 'admin'])
+    .where('m.role', 'in', administeringRoles)
     .where('u.notification_email', 'is not', null),
 );
 

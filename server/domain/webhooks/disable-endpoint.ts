@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import { addJob } from '../../database/add-job.ts';
 import type { Queryable } from '../../database/database.ts';
 import { type Arguments, query } from '../../database/query.ts';
+import { administeringRoles } from '../../entities/membership.ts';
 import type { NotificationToMail } from '../notifications/notifications.ts';
 import type { AccountEndpoint } from './wake-lanes.ts';
 
@@ -47,7 +48,7 @@ const notifyAdmins = query('notify_admins_of_disabled_webhook', (db, $: Argument
         )
         .select(['m.account_id', 'm.user_id', $.endpointId.as('endpoint_id'), from.val('webhook.disabled').as('kind')])
         .where('m.account_id', '=', $.accountId)
-        .where('m.role', 'in', ['owner', 'admin'])
+        .where('m.role', 'in', administeringRoles)
         .where('b.user_id', 'is', null),
     )
     .returning('id'),
