@@ -160,3 +160,9 @@ test('the worker has a handler for every task of the cron schedule, and the hear
     [{ frequency: 'weekly' }, [false, true, false]],
   ]);
 });
+
+test('the worker retries a failed job that adds summaries, because the next job comes a day or a week later', () => {
+  const jobs = parseCrontab(buildCrontab([])).filter(({ task }) => task === 'add_summaries');
+  // Without a limit of its own, a job has 25 tries.
+  expect(jobs.map(({ options }) => options.maxAttempts)).toEqual([undefined, undefined]);
+});
