@@ -93,8 +93,8 @@ export const findTokens = sql(
       status: integer(),
       body: text(),
       boards: json<GrantedBoard[]>(),
-      /** Whether the server has counted a write of the token within the last primaryReadMs. */
-      has_written: boolean(),
+      /** Whether the token has written, or asked for a cursor of the events, within the last primaryReadMs. */
+      reads_primary: boolean(),
     },
   },
   `with token as materialized (
@@ -158,7 +158,7 @@ export const findTokens = sql(
   select (select json_object_agg(key, count) from charged) as counts, token.*,
     $primaryReadMs::int > 0 and exists (
       select from rate_limits w where w.key = 'wrote:' || token.id and w.expires_at > now()
-    ) as has_written
+    ) as reads_primary
   from (select) as always left join token on true`,
 );
 
@@ -184,7 +184,7 @@ export function principalOf(row: TokenRow, secretExpiresAt: string | null) {
     issuer: { id: row.issuer_id, name: row.issuer_name, role: row.role, isBlocked: row.is_blocked },
     voterId: row.voter_id,
     boards: row.boards,
-    hasWritten: row.has_written,
+    readsPrimary: row.reads_primary,
     /**
      * The capabilities that the token can use now. Empty unless the issuer is still an owner or admin, because only
      * owners and admins may create tokens with capabilities.

@@ -5,6 +5,7 @@ import { coalesceCalls } from '../database/coalesce-calls.ts';
 import type { Queryable } from '../database/database.ts';
 import { parseTokenText } from '../domain/tokens/token-text.ts';
 import { findTokens, ownLimitsOf, type Principal, principalOf, type TokenRow } from './find-tokens.ts';
+import { primaryReadMsOf } from './primary-reads.ts';
 import { mcpUrlOf } from './public-addresses.ts';
 import {
   addressOf,
@@ -136,17 +137,8 @@ function argumentsOf(lookups: Uncounted[], counters: Counter[]) {
     counters: counters.map(({ key }) => key),
     countersStartedAt: counters.map(({ windowStartedAt }) => windowStartedAt.toISOString()),
     countersExpireAt: counters.map(({ expiresAt }) => expiresAt.toISOString()),
-    primaryReadMs: primaryReadMsOf(lookups[0]?.config),
+    primaryReadMs: lookups[0] ? primaryReadMsOf(lookups[0].config) : 0,
   };
-}
-
-/**
- * Returns how many milliseconds a token reads from the primary after the server has counted a write. This is the
- * maximum duration of the write, plus the maximum lag of the replica.
- */
-function primaryReadMsOf(config: Lookup['config'] | undefined): number {
-  if (config?.DATABASE_READ_URL === undefined) return 0;
-  return config.DATABASE_STATEMENT_TIMEOUT_MS + config.DATABASE_READ_MAX_LAG_MS;
 }
 
 /** Finds the principal of an Authorization header, without counting a request. Returns null if the token is invalid. */

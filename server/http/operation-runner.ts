@@ -12,6 +12,7 @@ import type { Actor, Operation, ReadOperation, WriteOperation } from '../domain/
 import { activeSpan } from '../observability/active-span.ts';
 import { auditLimit } from './audit-refusals.ts';
 import type { Idempotency, StoredAnswer } from './look-up-token.ts';
+import { readFromPrimary } from './primary-reads.ts';
 import { type Counter, charge, type HeaderSetter, refund, setRateLimitHeaders } from './rate-limit.ts';
 import { actorOf, admissionOf } from './request-context.ts';
 
@@ -51,7 +52,7 @@ export type OperationRunner = ReturnType<typeof buildOperationRunner>;
 
 /** Builds the functions that run an operation for the token of a request, and for the user of this token. */
 export function buildOperationRunner(server: ServerDependencies) {
-  const { audit, database, clock } = server;
+  const { audit, config, database, clock } = server;
 
   function inTurn<T>(input: Pick<WriteInput, 'request' | 'turns'>, work: () => Promise<T>): Promise<T> {
     const keys = turnsOf(input);
@@ -64,12 +65,17 @@ export function buildOperationRunner(server: ServerDependencies) {
   }
 
   /**
-   * Reads a list from the read replica, whose rows may be a little old. If the token has just written, reads from the
-   * primary. Use `read` for a single idea, because a client may just have received an event about it.
+   * Reads a list from the read replica, whose rows may be a little old. If the token has just written or asked for a
+   * cursor of the events, reads from the primary. Use `read` for a single idea, because a client may just have received an event about it.
    */
   function readList<T>(request: FastifyRequest, work: (op: Operation) => Promise<T>): Promise<T> {
-    const { query } = admissionOf(request).principal.hasWritten ? database : database.reader;
+    const { query } = admissionOf(request).principal.readsPrimary ? database : database.reader;
     return work({ actor: actorOf(request), now: clock.now(), query });
+  }
+
+  /** Lets the token of a request read its next lists from the primary. */
+  function keepOnPrimary(request: FastifyRequest): Promise<void> {
+    return readFromPrimary(database, admissionOf(request).principal.tokenId, config);
   }
 
   /**
@@ -141,6 +147,7 @@ export function buildOperationRunner(server: ServerDependencies) {
   return {
     read,
     readList,
+    keepOnPrimary,
     readForAdministration,
     write,
     writeOnce,

@@ -51,6 +51,9 @@ export function buildEventReader(runner: OperationRunner, waits: EventWaits) {
   }
 
   return async (request: FastifyRequest, reply: HeaderSetter, filter: EventFilter, waitSeconds: number) => {
+    // A client asks for the current cursor before it reads all ideas. If it read these ideas from the replica, it would
+    // miss an idea that is older than the cursor, but not yet in the replica.
+    if (filter.after === 'now') await runner.keepOnPrimary(request);
     const page = await read(request, filter);
     // With after=now, the client skips the earlier events and needs the cursor immediately.
     if (waitSeconds === 0 || filter.after === 'now' || !isEmpty(page)) return page;

@@ -111,6 +111,21 @@ test('after a write by a token, the lists that the token requests come from the 
   });
 });
 
+test('after a token gets the current cursor of the events, its lists come from the primary and show every idea that the events after the cursor do not report', async () => {
+  await isUsed(true);
+  await list(reader, other);
+  await expect.poll(() => second.database.replica?.state().isUsed, { timeout: 20_000 }).toBe(true);
+  const { token: copier } = await issueToken(db, world, 'read');
+  await whilePaused(async () => {
+    expect((await create('Older than the cursor')).status).toBe(201);
+    const { status, body } = await request(server, 'GET /api/v1/events?after=now', { token: copier });
+    expect(status).toBe(200);
+    expect(await list(copier, other)).toContain('Older than the cursor');
+    const later = await request(server, `GET /api/v1/events?after=${body.next_cursor}`, { token: copier });
+    expect(later.body.data).toEqual([]);
+  });
+});
+
 test('the server does not read from a replica that is too far behind the primary until the replica has caught up', async () => {
   await list(reader);
   await isUsed(true);
