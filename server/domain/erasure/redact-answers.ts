@@ -1,5 +1,5 @@
 import { type ExpressionBuilder, sql } from 'kysely';
-import type { Database } from '../../database/database.ts';
+import type { Database, Queryable } from '../../database/database.ts';
 import { type Arguments, query } from '../../database/query.ts';
 import type { Tables } from '../../database/tables.ts';
 import { redactPerson, type ShownPerson } from './placeholder.ts';
@@ -67,7 +67,7 @@ export async function redactAnswers(
   placeholder: ShownPerson,
   batchSize: number,
 ): Promise<number> {
-  const rewrite = (json: string) => redactPerson(json, userId, placeholder);
+  const rewrite = async (json: string) => redactPerson(json, userId, placeholder);
   const accounts = { first: 1, last: Number.MAX_SAFE_INTEGER };
   return rewriteAnswers(database, accounts, { mention: `"id":${userId}`, rewrite, batchSize });
 }
@@ -75,8 +75,8 @@ export async function redactAnswers(
 interface Rewriting {
   /** A text that every response contains if `rewrite` may have to change it. The search for this text is fast. */
   mention: string;
-  /** Returns the new text of a response, or undefined if the response does not change. */
-  rewrite(json: string): string | undefined;
+  /** Returns the new text of a response, or undefined if the response does not change. May use the transaction. */
+  rewrite(json: string, transaction: Queryable): Promise<string | undefined>;
   batchSize: number;
 }
 
@@ -105,11 +105,11 @@ export async function rewriteAnswers(
 
 /** Locks the response. Otherwise a parallel rewriting could overwrite the new text with the old text. */
 function rewriteAnswer(database: Database, key: AnswerKey, rewrite: Rewriting['rewrite']): Promise<boolean> {
-  return database.transaction(async ({ query }) => {
-    const [answer] = await query(lockAnswer, key);
-    const rewritten = answer && rewrite(answer.body);
+  return database.transaction(async transaction => {
+    const [answer] = await transaction.query(lockAnswer, key);
+    const rewritten = answer && (await rewrite(answer.body, transaction));
     if (rewritten === undefined) return false;
-    await query(writeAnswer, { ...key, body: rewritten });
+    await transaction.query(writeAnswer, { ...key, body: rewritten });
     return true;
   });
 }

@@ -1,4 +1,4 @@
-import type { Database } from '../../database/database.ts';
+import type { Database, Queryable } from '../../database/database.ts';
 import { type Arguments, query } from '../../database/query.ts';
 import { rewriteAnswers } from '../erasure/redact-answers.ts';
 import { rewriteEvents } from '../erasure/redact-events.ts';
@@ -54,18 +54,29 @@ const selectEvents = query(
  * function after the change, because an idea can have very many events.
  */
 export async function replaceCopiesOfIdea(database: Database, { accountId, ideaId }: OneIdea): Promise<void> {
-  const [texts] = await database.query(selectTexts, { accountId, ideaId });
-  // The account may have been erased together with the idea.
-  if (!texts) return;
-  const rewrite = (json: string) => withTexts(json, { ideaId, ...texts });
+  /**
+   * Reads the present texts. Call this only after a copy was read. If somebody edits the idea while this job runs, the
+   * copies in the new event are then not replaced by older texts.
+   */
+  const readTexts = async ({ query }: Queryable): Promise<NewTexts | undefined> => {
+    const [texts] = await query(selectTexts, { accountId, ideaId });
+    return texts && { ideaId, ...texts };
+  };
   for (let after: string | undefined = '00000000-0000-0000-0000-000000000000'; after !== undefined; ) {
     const events: { id: string }[] = await database.query(selectEvents, { accountId, ideaId, after, limit: batchSize });
+    const texts = await readTexts(database);
+    // The account may have been erased together with the idea.
+    if (!texts) return;
     const eventIds = events.map(({ id }) => id);
-    await rewriteEvents(database, { accountId, eventIds, rewrite });
+    await rewriteEvents(database, { accountId, eventIds, rewrite: json => withTexts(json, texts) });
     after = events.at(-1)?.id;
   }
+  const rewriteAnswer = async (json: string, transaction: Queryable) => {
+    const texts = await readTexts(transaction);
+    return texts && withTexts(json, texts);
+  };
   // Finds the ids of ideas, and the idea ids of comments and notes.
-  const answers = { mention: `id":${ideaId},`, rewrite, batchSize };
+  const answers = { mention: `id":${ideaId},`, rewrite: rewriteAnswer, batchSize };
   await rewriteAnswers(database, { first: accountId, last: accountId }, answers);
 }
 
