@@ -380,6 +380,38 @@ describe('an idea', () => {
   });
 });
 
+describe('similar ideas', () => {
+  const similarIn = ({ html }: Seen) =>
+    titlesIn({ html: /aria-labelledby="similar".*?<\/section>/s.exec(html)?.[0] ?? '' } as Seen);
+
+  test('the page of a pending idea shows published ideas that may ask for the same, and the page of a published idea does not', async () => {
+    const known = await idea('Export invoices as PDF files');
+    await pending('Export invoices as PDF files');
+    const id = await pending('Export all invoices as PDF files');
+    const page = await ada.get(pathOf(id));
+    expect(similarIn(page)).toEqual(['Export invoices as PDF files']);
+    expect(page.html).toContain(`<a href="${pathOf(known)}"><bdi>Export invoices`);
+    expect(similarIn(await ada.get(pathOf(known)))).toEqual([]);
+  });
+
+  test('before a search, the page that chooses the target of a merge shows similar ideas first, and each idea only once', async () => {
+    const own = await createWorld(server);
+    const owner = await signedIn(server, own.ownerId);
+    const add = (title: string) => insertIdea(server, own, { title });
+    await add('A calendar');
+    const target = await add('Send reminders by text message');
+    const source = await add('Send reminders as a text message');
+    const path = pathOf(source, '/merge');
+    const page = await owner.get(path);
+    expect(similarIn(page)).toEqual(['Send reminders by text message']);
+    expect(page.html).toContain(`href="${path}?target=${target}"`);
+    expect(titlesIn(page)).toEqual(['Send reminders by text message', 'A calendar']);
+    const search = await owner.get(`${path}?q=reminders`);
+    expect(similarIn(search)).toEqual([]);
+    expect(titlesIn(search)).toEqual(['Send reminders by text message']);
+  });
+});
+
 describe('merging ideas', () => {
   const tallyIn = (html: string) =>
     [...html.matchAll(/<td class="number">(-?\d+)/g)].map(([, number]) => Number(number));

@@ -18,13 +18,20 @@ import { linkedText } from '../../text/linked-text.ts';
 import { shortLine } from '../../text/plain-text.ts';
 import { actOnIdea } from './act-on-board.ts';
 import { presentNotes } from './present-notes.ts';
+import { presentSimilar } from './similar-ideas.ts';
 import { ideaPath, notices, presentPerson, wayToIdea } from './way-back.ts';
 
 const commentsPerPage = 20;
 const mergedPerPage = 10;
 
-export function showIdea(visit: Visit, problem?: Problem) {
+export async function showIdea(visit: Visit, problem?: Problem) {
   const ideaId = visit.id();
+  const { actor, idea, data } = await readPage(visit, ideaId);
+  const similar = data.isPending ? await presentSimilar(visit, actor, idea, id => visit.path(ideaPath(id))) : [];
+  return visit.page('moderation/idea', shortLine(idea.title, 200), { ...data, similar }, { notices, problem });
+}
+
+function readPage(visit: Visit, ideaId: number) {
   return actOnIdea(visit, ideaId, async op => {
     const idea = await readShownIdea(op, ideaId);
     if (!idea) throw new DomainError('not_found');
@@ -66,7 +73,7 @@ export function showIdea(visit: Visit, problem?: Problem) {
         ...visit.pageLinks(ideaPath(ideaId), 'merged', merged.nextCursor, { section: '#merged' }),
       },
     };
-    return visit.page('moderation/idea', shortLine(idea.title, 200), data, { notices, problem });
+    return { actor: op.actor, idea, data };
   });
 }
 

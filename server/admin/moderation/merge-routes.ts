@@ -16,6 +16,7 @@ import { shortLine } from '../../text/plain-text.ts';
 import { actOnIdea, changeIdea } from './act-on-board.ts';
 import { headingOfSearch, hiddenFieldsOf, ideaNumberIn, ideasPerPage, listedIdea } from './idea-list-routes.ts';
 import { linkTo } from './idea-page.ts';
+import { presentSimilar } from './similar-ideas.ts';
 import { ideaPath, wayBack, wayOf } from './way-back.ts';
 
 const MergeQuery = z.object({ q: text(0, 100).optional() });
@@ -78,20 +79,26 @@ function problemOfTarget(error: unknown): Problem {
 async function showSearch(visit: Visit, problem?: Problem) {
   const id = visit.id();
   const { q } = readQuery(MergeQuery, visit.request.query);
-  const { source, page } = await actOnIdea(visit, id, async op => {
+  const { actor, source, page } = await actOnIdea(visit, id, async op => {
     const idea = await readIdea(op, id);
     if (!idea) throw new DomainError('not_found');
     const filter = { q, sort: 'top', isPending: false } as const;
-    return { source: idea, page: await listIdeas(op, filter, visit.place(filter.sort, ideasPerPage)) };
+    return { actor: op.actor, source: idea, page: await listIdeas(op, filter, visit.place(filter.sort, ideasPerPage)) };
   });
+  const isFirst = q === undefined && visit.parameter('cursor') === '';
+  const similar = isFirst ? await presentSimilar(visit, actor, source, other => previewPath(visit, other)) : [];
+  const shownIds = [id, ...similar.map(idea => idea.id)];
   const path = `${ideaPath(id)}/merge`;
   const data = {
     source: { label: linkTo(visit, source).label, href: wayBack(visit, ideaPath(id)) },
     searchPath: path,
     kept: hiddenFieldsOf(visit.path('', wayOf(visit))),
     q: q ?? '',
+    similar,
     heading: q === undefined ? t('moderation.merge.top_ideas') : headingOfSearch(q),
-    candidates: page.rows.filter(idea => idea.id !== id).map(idea => listedIdea(idea, previewPath(visit, idea.id))),
+    candidates: page.rows
+      .filter(idea => !shownIds.includes(idea.id))
+      .map(idea => listedIdea(idea, previewPath(visit, idea.id))),
     ...visit.pageLinks(path, 'cursor', page.nextCursor, {
       kept: { ...wayOf(visit), ...(q === undefined ? {} : { q }) },
     }),
