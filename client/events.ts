@@ -21,7 +21,7 @@ export interface EventsQuery extends Omit<ListEventsQuery, 'types'> {
 export interface FollowOptions extends CallOptions {
   /**
    * The iteration returns the events after this cursor. Usually this is the last value that `onCursor` received. `now`
-   * skips all earlier events. By default, the iteration starts with the oldest event that the server has.
+   * skips all earlier events. By default, the iteration starts with the first event of the last 30 days.
    */
   after?: string | undefined;
   /** The types of the returned events. By default, these are all types except `idea.voted`. */

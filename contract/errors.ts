@@ -52,7 +52,7 @@ export const errors = {
   },
   cursor_expired: {
     status: 410,
-    meaning: `Events after this cursor may be missing, because the cursor is older than ${keptEventDays} days or the database was restored from a backup. Start again without \`after\`, or with \`after=now\`.`,
+    meaning: `Events after this cursor may be missing, because the server deletes events after ${keptEventDays} days, or because the database was restored from a backup. Start again without \`after\`, or with \`after=now\`.`,
   },
   payload_too_large: { status: 413, meaning: 'The request body is larger than 64 KiB.' },
   unsupported_media_type: {

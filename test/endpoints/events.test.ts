@@ -44,6 +44,19 @@ const list = ({ token }: Pick<Follower, 'token'>, query: Record<string, string |
 const create = ({ token }: Pick<Follower, 'token'>, title = 'An idea') =>
   request(server, 'POST /api/v1/ideas', { token, json: { title, body: 'x'.repeat(400) } });
 
+/** Creates an idea for each age, so that its event has this age. Returns the list of all these events. */
+async function createAged(follower: Follower, ages: string[]) {
+  for (const age of ages) await create(follower, age);
+  const { body } = await list(follower);
+  const ids = body.data.map(({ id }: { id: string }) => id.slice(4));
+  await server.sql(
+    `update events set occurred_at = now() - age from unnest($1::uuid[], $2::interval[]) as aged(id, age)
+    where events.id = aged.id`,
+    [ids, ages],
+  );
+  return body;
+}
+
 const titlesOf = (page: { data: { event: { data: { idea: { title: string } } } }[] }) =>
   page.data.map(({ event }) => event.data.idea.title);
 
@@ -329,8 +342,35 @@ describe('the cursor of the list of events', () => {
       data[1].id.slice(4),
     ]);
     await clearOld(server.database, new AbortController().signal);
-    expect(titlesOf((await list(follower)).body)).toEqual(['new']);
     expect(titlesOf((await list(follower, { after: data[0].cursor })).body)).toEqual(['new']);
+  });
+
+  test('a client that was stopped for weeks can continue until the next event after its cursor is 30 days old', async () => {
+    const clock = testClock();
+    const later = await startServerForTest({ on: server, clock });
+    const follower = await createFollower();
+    const { data: created } = await createAged(follower, ['29 days 22 hours', '2 days']);
+    const { body: first } = await list(follower, { limit: 1 }, later);
+    expect(first).toMatchObject({ data: [{ id: created[0].id }], has_more: true });
+    expect(first.data[0].cursor).toBe(first.next_cursor);
+    clock.advance(27 * 24 * 3_600_000);
+    const { body: second } = await list(follower, { limit: 1, after: first.next_cursor }, later);
+    expect(second).toMatchObject({ data: [{ id: created[1].id }], has_more: false });
+    clock.advance(2 * 24 * 3_600_000);
+    expect((await list(follower, { after: first.next_cursor }, later)).key).toBe('cursor_expired');
+    expect((await list(follower, { after: second.next_cursor }, later)).body.data).toEqual([]);
+    expect((await list(follower, { after: second.data[0].cursor }, later)).body.data).toEqual([]);
+  });
+
+  test('without a cursor, the list of events starts with the first event of the last 30 days, and the cursors of all pages are valid', async () => {
+    const follower = await createFollower();
+    const hour = '30 days 1 hour';
+    const { data: created } = await createAged(follower, [hour, hour, hour, '29 days', '29 days', '29 days']);
+    const { body: first } = await list(follower, { limit: 2 });
+    const { body: second } = await list(follower, { limit: 2, after: first.next_cursor });
+    const ids = [...first.data, ...second.data].map(({ id }: { id: string }) => id);
+    expect(ids).toEqual(created.slice(3).map(({ id }: { id: string }) => id));
+    expect(second.has_more).toBe(false);
   });
 
   test('after a restore of the database, a cursor works if its event exists at the same position, and otherwise gets the error cursor_expired', async () => {
@@ -346,8 +386,12 @@ describe('the cursor of the list of events', () => {
     expect(titlesOf((await read(restored)).body)).toEqual(['2']);
     const lost = await read({ ...restored, event: '00000000' });
     expect([lost.status, lost.key]).toEqual([410, 'cursor_expired']);
-    const ahead = await read({ ...restored, position: cursor.position + 1_000_000 });
-    expect([ahead.status, ahead.key]).toEqual([410, 'cursor_expired']);
+    const ahead = { ...restored, position: cursor.position + 1_000_000 };
+    const missing = await read(ahead);
+    expect([missing.status, missing.key]).toEqual([410, 'cursor_expired']);
+    // The event of this cursor is so old that the server may have deleted it.
+    const deleted = { ...ahead, eventHour: cursor.hour - 31 * 24 };
+    expect((await read(deleted)).status).toBe(200);
     expect(titlesOf((await read({ ...restored, position: 0, event: '00000000' })).body)).toEqual(['1', '2']);
     expect((await list(follower, { after: next_cursor })).body.data).toEqual([]);
   });

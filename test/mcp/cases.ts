@@ -230,7 +230,7 @@ const conditions: { [Key in ErrorKey]?: Condition } = {
   cursor_expired: {
     given: (given, { ideaId: boardId }) => {
       // In the test data, the idea and its board have the same id.
-      const cursor = { boardId, position: 0, event: '00000000', incarnation: '00000000', hour: 1 };
+      const cursor = { boardId, position: 0, event: '00000000', incarnation: '00000000', hour: 1, eventHour: 1 };
       return { ...given, query: { after: encodeEventCursor(cursor) } };
     },
   },

@@ -1,3 +1,5 @@
+import { cp, rename, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { Caller } from '../../client/caller.ts';
@@ -8,7 +10,9 @@ import { startBalancer } from '../helpers/balancer.ts';
 import { loadChildServer } from '../helpers/child-servers.ts';
 import { sqlOn } from '../helpers/database.ts';
 import { createWorld, issueToken } from '../helpers/fixtures.ts';
-import { startOwnPostgres } from '../helpers/own-postgres.ts';
+import { type OwnPostgres, startOwnPostgres } from '../helpers/own-postgres.ts';
+import { request } from '../helpers/request.ts';
+import { startServer } from '../helpers/server.ts';
 
 /**
  * Follows the events of a board, and sometimes simulates a crash. Counts how often each event arrived, and how often a
@@ -34,18 +38,16 @@ async function follow(client: IdeaBoard, isOver: (seen: ReadonlyMap<string, numb
   }
 }
 
+function openOn({ url }: OwnPostgres): Promise<Database> {
+  const logger = { warn() {} } as never;
+  return openDatabase({ url, poolSize: 4, connectTimeoutMs: 5_000, statementTimeoutMs: 10_000, logger });
+}
+
 test("if two clients continuously read a board's events, each gets every committed event once, even if a server and PostgreSQL are killed meanwhile", async () => {
   const postgres = await startOwnPostgres();
   onTestFinished(() => postgres.close());
   await migrate(postgres.url);
-  const open = (): Promise<Database> =>
-    openDatabase({
-      url: postgres.url,
-      poolSize: 4,
-      connectTimeoutMs: 5_000,
-      statementTimeoutMs: 10_000,
-      logger: { warn() {} } as never,
-    });
+  const open = () => openOn(postgres);
   const first = await open();
   const sql = sqlOn(first);
   const world = await createWorld({ sql });
@@ -116,4 +118,52 @@ test("if two clients continuously read a board's events, each gets every committ
     const repeated = [...seen].filter(([id, count]) => count !== 1 + (unsaved.get(id) ?? 0));
     expect(repeated).toEqual([]);
   }
+});
+
+test('after the files of PostgreSQL are replaced by an older copy, the cursor of a lost event gets cursor_expired, and the cursor of an event in the copy leads to all new events', async () => {
+  const postgres = await startOwnPostgres();
+  onTestFinished(() => postgres.close());
+  await migrate(postgres.url);
+  const files = join(dirname(postgres.logFile), 'postgres');
+  const copy = `${files}-copy`;
+  /** Runs work with a server, and then stops PostgreSQL. */
+  const run = async <T>(work: (on: Awaited<ReturnType<typeof startServer>>) => Promise<T>): Promise<T> => {
+    const database = await openOn(postgres);
+    const server = await startServer({ on: { ...postgres, database, sql: sqlOn(database), drop: async () => {} } });
+    const result = await work(server);
+    await server.close();
+    await database.close();
+    await postgres.stop();
+    return result;
+  };
+  let token = '';
+  type Server = Parameters<Parameters<typeof run>[0]>[0];
+  const create = (server: Server, title: string) =>
+    request(server, 'POST /api/v1/ideas', { token, json: { title, body: 'Keep me.' } });
+  const list = (server: Server, after: string) => request(server, `GET /api/v1/events?after=${after}`, { token });
+
+  const kept = await run(async server => {
+    ({ token } = await issueToken(server, await createWorld(server), 'moderate'));
+    await create(server, 'in the copy');
+    return (await list(server, 'now')).body.next_cursor;
+  });
+  await cp(files, copy, { recursive: true, preserveTimestamps: true });
+  await postgres.start();
+  const lost = await run(async server => {
+    expect((await list(server, kept)).body).toMatchObject({ data: [], next_cursor: expect.any(String) });
+    await create(server, 'lost');
+    return (await list(server, kept)).body.next_cursor;
+  });
+  await rm(files, { recursive: true });
+  await rename(copy, files);
+  await postgres.start();
+  await run(async server => {
+    expect((await list(server, lost)).key).toBe('cursor_expired');
+    await create(server, 'new');
+    await create(server, 'newer');
+    expect((await list(server, lost)).key).toBe('cursor_expired');
+    const { body } = await list(server, kept);
+    const titles = body.data.map((one: { event: { data: { idea: { title: string } } } }) => one.event.data.idea.title);
+    expect(titles).toEqual(['new', 'newer']);
+  });
 });

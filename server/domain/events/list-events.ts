@@ -6,7 +6,14 @@ import type { Tables } from '../../database/tables.ts';
 import { DomainError } from '../domain-error.ts';
 import type { LinkSettings } from '../ideas/present-idea.ts';
 import type { Operation } from '../operation.ts';
-import { decodeEventCursor, type EventCursor, encodeEventCursor, hourOf, incarnationOf } from './event-cursor.ts';
+import {
+  decodeEventCursor,
+  type EventCursor,
+  encodeEventCursor,
+  hourMs,
+  hourOf,
+  incarnationOf,
+} from './event-cursor.ts';
 import { presentEvent, recordedEventOf } from './recorded-event.ts';
 
 /*
@@ -54,6 +61,12 @@ export function readPlace(after: string | undefined, boardId: number): EventFilt
  */
 const incarnation = fragment<string>`concat_ws(' ', (pg_control_system()).system_identifier,
   left(pg_walfile_name(pg_current_wal_lsn()), 8), to_regclass('event_positions')::oid)`;
+
+/**
+ * Identifies a run of the database. After a restore of copied files, only the start time of PostgreSQL differs from the
+ * time before the restore.
+ */
+const databaseRun = fragment<string>`concat_ws(' ', ${incarnation}, extract(epoch from pg_postmaster_start_time()))`;
 
 export async function selectIncarnation(db: Kysely<Tables>): Promise<string> {
   const row = await db.selectNoFrom(incarnation.as('incarnation')).executeTakeFirstOrThrow();
@@ -110,11 +123,15 @@ const selectFeed = query('select_event_feed', (db, $: Arguments<FeedArguments>) 
         .on(found => found('found.type', '=', found.fn.any($.types)))
         .on('found.position', '=', $.position),
     )
+    .leftJoin('events as newest', join =>
+      join.onRef('newest.id', '=', 'head.event_id').on('newest.account_id', '=', $.accountId),
+    )
     .select([
       'head.position as head',
       'head.event_id as head_event_id',
+      'newest.occurred_at as head_occurred_at',
       'found.event_id',
-      incarnation.as('incarnation'),
+      databaseRun.as('incarnation'),
     ])
     .select(b => [
       b
@@ -208,6 +225,25 @@ const selectEvents = query('select_events_after', (db, $: Arguments<Read>) =>
 );
 
 /**
+ * Selects the position of the last event that is older than the API promises to keep. A list that starts with the oldest
+ * event starts after this position. Otherwise, the cursors of its first events would already have expired. The plan must
+ * use the index on the time, so PostgreSQL plans the statement for the given time.
+ */
+const selectStart = query(
+  'select_start_of_events',
+  (db, $: Arguments<{ accountId: number; boardId: number; since: Date }>) =>
+    db
+      .selectFrom('events as e')
+      .innerJoin('event_positions as p', join =>
+        join.onRef('p.account_id', '=', 'e.account_id').onRef('p.event_id', '=', 'e.id'),
+      )
+      .select(({ fn }) => fn.max('p.position').as('position'))
+      .where(e => e.and({ 'e.account_id': $.accountId, 'e.board_id': $.boardId }))
+      .where('e.occurred_at', '<', $.since),
+  { isPrepared: false },
+);
+
+/**
  * The maximum number of events that get a position in one transaction, and the maximum number of these transactions in
  * one request.
  */
@@ -236,7 +272,11 @@ export async function listEvents(
   for (let placings = 0; ; placings++) {
     const head = feed.head ?? 0;
     if (after !== 'now' && head > from) {
-      rows = await op.query(selectEvents, { ...board, types, after: from, head, isModerator, limit: limit + 1 });
+      const read = { ...board, types, head, isModerator, limit: limit + 1 };
+      rows = await op.query(selectEvents, { ...read, after: from });
+      if (after === undefined && rows[0] && hourOf(new Date(rows[0].occurred_at)) < oldestHourOf(op.now)) {
+        rows = await op.query(selectEvents, { ...read, after: await findStart() });
+      }
       isOver = rows.length > limit || placings >= maxPlacings;
     }
     if (!feed.hasUnplaced || isOver) break;
@@ -253,15 +293,28 @@ export async function listEvents(
   const next = rows.length > limit && last ? placeAfter(last) : newestPlace(boardId, feed, op.now, after);
   return { rows: page, placeAfter, hasMore, next };
 
-  function placeAfter(event: ListedEvent): EventCursor {
-    const hour = hourOf(new Date(event.occurred_at));
-    return { boardId, position: event.position, event: event.id.slice(0, 8), incarnation, hour };
+  async function findStart(): Promise<number> {
+    const [start] = await op.query(selectStart, { ...board, since: new Date(oldestHourOf(op.now) * hourMs) });
+    return start?.position ?? 0;
   }
+
+  function placeAfter(event: ListedEvent): EventCursor {
+    const following = rows[rows.indexOf(event) + 1];
+    const eventHour = hourOf(new Date(event.occurred_at));
+    const hour = following ? hourOf(new Date(following.occurred_at)) : feed.hasUnplaced ? eventHour : hourOf(op.now);
+    return { boardId, position: event.position, event: event.id.slice(0, 8), incarnation, hour, eventHour };
+  }
+}
+
+/** Returns the oldest hour whose events the API promises to keep. */
+function oldestHourOf(now: Date): number {
+  return hourOf(now) - keptEventDays * 24;
 }
 
 interface Feed {
   head: number | null;
   headEventId: string | null;
+  headHour: number;
   eventId: string | null;
   hasUnplaced: boolean;
   hasVotes: boolean;
@@ -276,6 +329,7 @@ async function readFeed({ query, actor, now }: Operation, position: number): Pro
   return {
     head: row.head,
     headEventId: row.head_event_id,
+    headHour: row.head_occurred_at === null ? 0 : hourOf(new Date(row.head_occurred_at)),
     eventId: row.event_id,
     hasUnplaced: row.has_unplaced,
     hasVotes: row.has_votes,
@@ -284,22 +338,25 @@ async function readFeed({ query, actor, now }: Operation, position: number): Pro
 }
 
 /**
- * Refuses a cursor if events after it may be missing. In another database, for example after a restore from a backup, a
- * cursor is valid only if the same event has the same position.
+ * Refuses a cursor if events after it may be missing. If PostgreSQL was restarted or replaced, for example for a restore
+ * from a backup, the cursor is valid only if its event still has its position, or is so old that it may have been
+ * deleted.
  */
 function checkPlace(after: EventCursor, feed: Feed, now: Date) {
-  const isTooOld = after.hour < hourOf(now) - keptEventDays * 24;
-  const isSame = after.incarnation === feed.incarnation || after.position === 0;
-  if (isTooOld || !(isSame || feed.eventId?.startsWith(after.event))) throw new DomainError('cursor_expired');
+  const oldestHour = oldestHourOf(now);
+  const isSameRun = after.incarnation === feed.incarnation || after.position === 0;
+  const isKnown = feed.eventId?.startsWith(after.event) ?? (isSameRun || after.eventHour < oldestHour);
+  if (after.hour < oldestHour || !isKnown) throw new DomainError('cursor_expired');
 }
 
 function newestPlace(boardId: number, feed: Feed, now: Date, after: EventFilter['after']): EventCursor {
-  const { head, headEventId, incarnation } = feed;
+  const { head, headEventId, headHour, incarnation } = feed;
   const hour = hourOf(now);
   // If the newest events were deleted after the last request, the request's cursor is newer than all events. Returns
   // this cursor again, with the current hour.
   if (typeof after === 'object' && after.position > (head ?? 0)) return { ...after, hour };
-  return { boardId, position: head ?? 0, event: headEventId?.slice(0, 8) ?? '00000000', incarnation, hour };
+  const event = headEventId?.slice(0, 8) ?? '00000000';
+  return { boardId, position: head ?? 0, event, incarnation, hour, eventHour: headHour };
 }
 
 interface PresentOptions {
