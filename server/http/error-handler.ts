@@ -40,7 +40,7 @@ export function noteErrors(reporter: ErrorReporter) {
   };
 }
 
-function errorBody({ key, message, issues, details }: DomainError): ErrorBody {
+export function errorBody({ key, message, issues, details }: DomainError): ErrorBody {
   return { error: { key, message, issues, details } };
 }
 

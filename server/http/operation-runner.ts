@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import type { DoneFuncWithErrOrRes, FastifyReply, FastifyRequest } from 'fastify';
+import { errors } from '../../contract/errors.ts';
 import type { Transaction } from '../database/database.ts';
 import { type Arguments, query } from '../database/query.ts';
 import { boolean, sql, text } from '../database/sql.ts';
@@ -10,7 +11,8 @@ import { inTurnAlone } from '../domain/ideas/lock-ideas.ts';
 import { type LinkToIdea, linkToIdeas } from '../domain/ideas/present-idea.ts';
 import type { Actor, Operation, ReadOperation, WriteOperation } from '../domain/operation.ts';
 import { activeSpan } from '../observability/active-span.ts';
-import { auditLimit } from './audit-refusals.ts';
+import { refuseExhausted } from './audit-refusals.ts';
+import { errorBody, refusalFor } from './error-handler.ts';
 import type { Idempotency, StoredAnswer } from './look-up-token.ts';
 import { readFromPrimary } from './primary-reads.ts';
 import { type Counter, charge, type HeaderSetter, refund, setRateLimitHeaders } from './rate-limit.ts';
@@ -198,20 +200,28 @@ function readStoredBody(body: string, linkTo: LinkToIdea): unknown {
 /**
  * The hook for a request whose Idempotency-Key has a stored answer. The server has not counted this request against the
  * rate limit. If the request is invalid or differs from the answered request, the request fails. The hook then counts
- * the failed request.
+ * the failed request, and answers 429 if the request exceeds the rate limit.
  */
 export function chargeFailedReplay(server: ServerDependencies) {
   return (request: FastifyRequest, reply: FastifyReply, payload: unknown, done: DoneFuncWithErrOrRes) => {
     const { sparedCounter } = request;
     request.sparedCounter = null;
     if (!sparedCounter || reply.hasHeader(replayedHeader)) return done(null, payload);
-    chargeRequest(request, reply, sparedCounter).then(() => done(null, payload), done);
+    chargeRequest(request, reply, sparedCounter).then(refusal => done(null, refusal ?? payload), done);
   };
 
+  /** Returns the body of a refusal if the request exceeds the rate limit. */
   async function chargeRequest(request: FastifyRequest, reply: FastifyReply, counter: Counter) {
     const state = await charge(server.database, counter, server.clock.now());
     setRateLimitHeaders(reply, state);
-    auditLimit(server.audit, request, state, request.admission?.principal);
+    try {
+      refuseExhausted(server.audit, request, reply, state, request.admission?.principal);
+    } catch (error) {
+      const refusal = refusalFor(error);
+      request.errorKey = refusal.key;
+      reply.status(errors[refusal.key].status);
+      return JSON.stringify(errorBody(refusal));
+    }
   }
 }
 

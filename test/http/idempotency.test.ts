@@ -70,6 +70,23 @@ function another(id: OperationId, { line, json = {} }: ArrangedRequest): Arrange
   return { line, json: otherBody(contract[id], json) };
 }
 
+test('beyond the write rate limit, a failed request with an already used Idempotency-Key gets 429, and a repeated request still gets its first answer', async () => {
+  await send(create, 'a-key');
+  const after = await snapshot(server);
+  await server.sql('update rate_limits set count = $2 where key = $1', [
+    `apitoken:write:${tokenId}`,
+    server.config.RATE_LIMIT_WRITE,
+  ]);
+  for (const json of [{ title: 'Another', body: 'Idea.' }, { title: '' }]) {
+    const refused = await send({ ...create, json }, 'a-key');
+    expect([refused.status, refused.key]).toEqual([429, 'rate_limited']);
+    expect(refused.headers.get('retry-after')).toBe(refused.headers.get('x-ratelimit-reset'));
+    expect(refused.body.error.details).toMatchObject({ limit: 'apitoken:write' });
+  }
+  expect((await send(create, 'a-key')).status).toBe(201);
+  expect(await snapshot(server)).toEqual(after);
+});
+
 describe.each(posts.map((operation, n) => ({ ...operation, n })))('a repeated $method $path', operation => {
   test('a repeated request with the same Idempotency-Key gets the first answer again, changes nothing and does not count against the rate limit', async () => {
     const sent = requestOf(operation, targets);
