@@ -71,7 +71,7 @@ export const errors = {
   },
   change_window_closed: {
     status: 422,
-    meaning: `The author may change an idea or a comment only for ${changeMinutes} minutes, and may not edit an idea that a moderator has approved.`,
+    meaning: `The author may change an idea or a comment only for ${changeMinutes} minutes, and may not edit a published idea on a board where moderators approve ideas.`,
   },
   idea_in_use: {
     status: 422,

@@ -6,8 +6,8 @@ import type { Operation } from './operation.ts';
 interface Authored {
   author_id: number;
   created_at: string;
-  /** Whether a moderator had to approve the text. After an approval, the author may no longer edit the text. */
-  needed_approval?: boolean;
+  /** Whether moderators must approve a text before its publication. Then the author may not edit the published text. */
+  needs_approval?: boolean;
 }
 
 type Changer = Pick<Operation, 'actor' | 'now'>;
@@ -34,6 +34,6 @@ export function checkChangeWindow(by: Changer, text: Authored) {
   if (!by.actor.isModerator && !isInWindow(by, text)) throw new DomainError('change_window_closed');
 }
 
-function isInWindow({ now }: Changer, { created_at, needed_approval = false }: Authored): boolean {
-  return !needed_approval && now.getTime() < Date.parse(created_at) + changeMinutes * 60_000;
+function isInWindow({ now }: Changer, { created_at, needs_approval = false }: Authored): boolean {
+  return !needs_approval && now.getTime() < Date.parse(created_at) + changeMinutes * 60_000;
 }

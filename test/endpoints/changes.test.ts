@@ -387,6 +387,24 @@ describe('the deletion of an idea', () => {
     }
   });
 
+  test('on a frozen board, a token that may not change a text gets not_author, and a request for a missing text gets not_found', async () => {
+    const { id } = await create();
+    const { id: commentId } = await comment(id, 'We need this.');
+    await setBoard('is_frozen = true');
+    const path = `${idea(id)}/comments/${commentId}`;
+    await expectRefusal(() => edit(id, { title: 'Other' }, stranger), 403, 'not_author');
+    await expectRefusal(() => remove(id, stranger), 403, 'not_author');
+    await expectRefusal(() => ask(`PATCH ${path}`, stranger, { body: 'Other.' }), 403, 'not_author');
+    await expectRefusal(() => ask(`DELETE ${path}`, stranger), 403, 'not_author');
+    for (const texts of ['comments', 'notes']) {
+      const missing = `${idea(id)}/${texts}/999999`;
+      await expectRefusal(() => ask(`PATCH ${missing}`, moderator, { body: 'Other.' }), 404, 'not_found');
+      await expectRefusal(() => ask(`DELETE ${missing}`, moderator), 404, 'not_found');
+    }
+    await expectRefusal(() => edit(id, { title: 'Other' }), 423, 'board_frozen');
+    await expectRefusal(() => ask(`PATCH ${path}`, author, { body: 'Other.' }), 423, 'board_frozen');
+  });
+
   test('an idea that is the target of a merge cannot be deleted, because the votes on the merged ideas would be lost', async () => {
     const [source, target] = [await create(), await create()];
     await ask(`POST ${idea(source.id)}/vote`, stranger, { value: 'up' });

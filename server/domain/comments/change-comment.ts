@@ -1,10 +1,11 @@
 import { sql } from 'kysely';
 import { type Arguments, query } from '../../database/query.ts';
+import { checkNotFrozen } from '../boards/read-board.ts';
 import { checkAuthor, checkChangeWindow } from '../change-rights.ts';
 import { DomainError } from '../domain-error.ts';
 import { recordEvent } from '../events/record-event.ts';
 import { checkUnchanged, deletedText, notifyMentioned } from '../ideas/change-idea.ts';
-import { checkPublished, type LockedIdea, lockIdea, lockIdeaToDeleteText } from '../ideas/lock-ideas.ts';
+import { checkMayDeleteText, checkPublished, type LockedIdea, lockIdeaEvenIfFrozen } from '../ideas/lock-ideas.ts';
 import { replaceMentions } from '../mentions/record-mentions.ts';
 import type { WriteOperation } from '../operation.ts';
 import { presentTime } from '../time.ts';
@@ -61,9 +62,10 @@ export async function editComment(
   { body, ifUpdatedAt, reason }: CommentChanges,
 ): Promise<CommentView> {
   const { accountId } = op.actor;
-  const idea = await lockIdea(op, ideaId);
+  const idea = await lockIdeaEvenIfFrozen(op, ideaId);
   const comment = await requireComment(op, idea, commentId);
   checkAuthor(op, comment);
+  checkNotFrozen(idea);
   if (!comment.allow_comments && !comment.is_official) throw new DomainError('status_comments_closed');
   checkChangeWindow(op, comment);
   checkPublished(idea);
@@ -113,9 +115,10 @@ export async function deleteComment(
   reason?: string,
 ): Promise<void> {
   const { accountId } = op.actor;
-  const idea = await lockIdeaToDeleteText(op, ideaId);
+  const idea = await lockIdeaEvenIfFrozen(op, ideaId);
   const comment = await requireComment(op, idea, commentId);
   checkAuthor(op, comment);
+  checkMayDeleteText(op, idea);
   checkChangeWindow(op, comment);
   await op.query(removeComment, { accountId, ideaId, commentId });
   await replaceCopies(op, { ideaId, commentId, authorId: comment.author_id, text: deletedText });

@@ -1,12 +1,12 @@
 import { sql } from 'kysely';
 import { addJob } from '../../database/add-job.ts';
 import { type Arguments, query } from '../../database/query.ts';
-import { checkSubmissions } from '../boards/read-board.ts';
+import { checkNotFrozen, checkSubmissions } from '../boards/read-board.ts';
 import { checkAuthor, checkChangeWindow } from '../change-rights.ts';
 import { DomainError } from '../domain-error.ts';
 import { replaceMentions } from '../mentions/record-mentions.ts';
 import type { Operation, WriteOperation } from '../operation.ts';
-import { checkPublished, lockIdea, lockIdeaToDeleteText } from './lock-ideas.ts';
+import { checkMayDeleteText, checkPublished, lockIdeaEvenIfFrozen } from './lock-ideas.ts';
 import { type IdeaView, requireIdea } from './read-idea.ts';
 
 interface OneIdea {
@@ -80,11 +80,12 @@ export interface IdeaChanges {
  */
 export async function editIdea(op: WriteOperation, ideaId: number, changes: IdeaChanges): Promise<IdeaView> {
   const { accountId, isModerator } = op.actor;
-  const locked = await lockIdea(op, ideaId);
+  const locked = await lockIdeaEvenIfFrozen(op, ideaId);
   const old = await requireTexts(op, ideaId);
   checkAuthor(op, old);
+  checkNotFrozen(locked);
   if (!isModerator) checkSubmissions(old, op.now);
-  checkChangeWindow(op, { ...old, needed_approval: old.pre_moderation });
+  checkChangeWindow(op, { ...old, needs_approval: old.pre_moderation });
   checkPublished(locked);
   const { title = old.title, body = old.body, ifUpdatedAt, reason } = changes;
   const fields = [...(title === old.title ? [] : ['title']), ...(body === old.body ? [] : ['body'])];
@@ -188,9 +189,10 @@ const markDeleted = query('mark_idea_deleted', (db, $: Arguments<OneIdea & { now
  */
 export async function deleteIdea(op: WriteOperation, ideaId: number, reason?: string): Promise<void> {
   const { accountId } = op.actor;
-  const locked = await lockIdeaToDeleteText(op, ideaId);
+  const locked = await lockIdeaEvenIfFrozen(op, ideaId);
   const idea = await requireTexts(op, ideaId);
   checkAuthor(op, idea);
+  checkMayDeleteText(op, locked);
   checkChangeWindow(op, idea);
   checkPublished(locked);
   await checkUnused(op, ideaId, idea.author_id);

@@ -66,19 +66,26 @@ export async function lockIdea(op: WriteOperation, id: number): Promise<LockedId
 }
 
 /**
- * Locks an idea so that a text on it can be deleted. On a frozen board, tokens are refused but people are not.
- * Otherwise nobody could remove a password or an insult from a frozen board. With `evenIfRejected`, people can also
- * delete a text about a rejected idea.
+ * Locks an idea to change a text on it, also on a frozen board. The caller first checks that the text exists and who may
+ * change it, and then calls checkNotFrozen or checkMayDeleteText. With `evenIfRejected`, people can also delete a text
+ * about a rejected idea.
  */
-export async function lockIdeaToDeleteText(
+export async function lockIdeaEvenIfFrozen(
   op: WriteOperation,
   id: number,
   { evenIfRejected = false } = {},
 ): Promise<LockedIdea> {
-  if (op.actor.tokenId !== null) return lockIdea(op, id);
-  const [idea] = await lockIdeasEvenIfFrozen(op, [id], evenIfRejected);
+  const [idea] = await lockIdeasEvenIfFrozen(op, [id], evenIfRejected && op.actor.tokenId === null);
   if (!idea) throw new DomainError('not_found');
   return idea;
+}
+
+/**
+ * Throws board_frozen if a token deletes a text on a frozen board. People may delete texts there. Otherwise nobody could
+ * remove a password or an insult from a frozen board.
+ */
+export function checkMayDeleteText({ actor }: WriteOperation, idea: LockedIdea) {
+  if (actor.tokenId !== null) checkNotFrozen(idea);
 }
 
 export function checkPublished(

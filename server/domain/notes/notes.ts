@@ -1,9 +1,10 @@
 import { type Kysely, sql } from 'kysely';
 import { type Arguments, query, type RowOf } from '../../database/query.ts';
 import type { Tables } from '../../database/tables.ts';
+import { checkNotFrozen } from '../boards/read-board.ts';
 import { DomainError } from '../domain-error.ts';
 import { checkUnchanged, deletedText } from '../ideas/change-idea.ts';
-import { lockIdea, lockIdeaToDeleteText } from '../ideas/lock-ideas.ts';
+import { checkMayDeleteText, lockIdea, lockIdeaEvenIfFrozen } from '../ideas/lock-ideas.ts';
 import { readIdea } from '../ideas/read-idea.ts';
 import type { AuditedOperation, ReadOperation, WriteOperation } from '../operation.ts';
 import { cutPage, type Page, type Place } from '../pagination.ts';
@@ -121,8 +122,9 @@ export async function editNote(
   { ideaId, noteId }: NoteOfIdea,
   { body, ifUpdatedAt }: { body: string; ifUpdatedAt?: string | undefined },
 ): Promise<NoteView> {
-  await lockIdea(op, ideaId);
+  const idea = await lockIdeaEvenIfFrozen(op, ideaId);
   const note = await requireNote(op, { ideaId, noteId });
+  checkNotFrozen(idea);
   if (body === note.body) return note;
   checkUnchanged(note.updated_at, ifUpdatedAt, 'note_changed');
   const [updated] = await op.query(updateNote, { accountId: op.actor.accountId, noteId, body, now: op.now });
@@ -141,8 +143,9 @@ const removeNote = query('remove_note', (db, $: Arguments<NoteOfIdea & { account
  */
 export async function deleteNote(op: AuditedOperation, { ideaId, noteId }: NoteOfIdea): Promise<void> {
   const { accountId } = op.actor;
-  await lockIdeaToDeleteText(op, ideaId, { evenIfRejected: true });
+  const idea = await lockIdeaEvenIfFrozen(op, ideaId, { evenIfRejected: true });
   const note = await requireNote(op, { ideaId, noteId });
+  checkMayDeleteText(op, idea);
   await op.query(removeNote, { accountId, ideaId, noteId });
   await replaceInAnswers(op, { kind: 'note', id: noteId, ideaId, authorId: note.author_id, text: deletedText });
   op.audit.record('note.deleted', {

@@ -170,7 +170,7 @@ function linksOfIdea({ request, server }: BoardVisit, board: BoardView, idea: Id
   const { member } = boardOf(request);
   if (!member || idea.moderation_state !== 'published' || idea.merged_into_id !== null) return [];
   const by = { actor: member, now: server.clock.now() };
-  const mayEdit = !board.is_frozen && mayChange(by, { ...idea, needed_approval: board.pre_moderation });
+  const mayEdit = !board.is_frozen && mayChange(by, { ...idea, needs_approval: board.pre_moderation });
   const pathTo = (verb: string) => pathOn(request, `/ideas/${idea.id}/${verb}`);
   return [
     ...(mayEdit ? [{ label: t('boards.edit_idea.link'), href: pathTo('edit') }] : []),
