@@ -1,3 +1,4 @@
+import { parse } from 'node-html-parser';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { listBoardOverviews } from '../../server/domain/boards/list-boards.ts';
 import { operatorIn } from '../helpers/administration.ts';
@@ -183,6 +184,18 @@ describe('the settings of a board', () => {
     const events = readAudit(server.auditLines).filter(({ by }) => by === 'user');
     expect(events.map(({ event }) => event)).toEqual(['board.frozen', 'board.unfrozen']);
   });
+});
+
+test('before a freeze and on the page of deadlines, an owner reads in words what people can no longer do, without status codes', async () => {
+  const pages = {
+    freeze: 'vote or comment on a frozen board',
+    unfreeze: 'vote and comment again',
+    deadlines: 'vote outside this window',
+  };
+  for (const [page, words] of Object.entries(pages)) {
+    const text = parse((await visitor.get(`${path}/${page}`)).html).querySelector('main')?.textContent ?? '';
+    expect([page, text.includes(words), text.includes('423')]).toEqual([page, true, false]);
+  }
 });
 
 describe('the list of boards', () => {
