@@ -129,6 +129,7 @@ describe('the frames of other sites', () => {
     expect(linksOf(html).filter(({ isNew }) => isNew)).toEqual([
       { href: `/sign-in?next=${encodeURIComponent(`${board}/ideas/${id}`)}`, isNew: true },
       { href: 'https://example.com/more?a=1&amp;b=2', isNew: true },
+      { href: `/sign-in?next=${encodeURIComponent(`${board}/ideas/${id}`)}&amp;notice=vote`, isNew: true },
     ]);
     expect((await visitor.get(root)).html).not.toContain('/sign-in');
   });

@@ -4,11 +4,13 @@ import { requirePlaceholder } from '../../server/domain/erasure/placeholder.ts';
 import { linkToIdeas } from '../../server/domain/ideas/present-idea.ts';
 import { mergeIdea } from '../../server/domain/merging/merge-idea.ts';
 import { iconPath, stylesheetPath } from '../../server/pages/shell/assets.ts';
-import { signedIn } from '../admin/visitor.ts';
+import { givePassword, hiddenFields, signedIn, Visitor } from '../admin/visitor.ts';
 import {
   type BoardInput,
   createBoard,
+  createMember,
   createTag,
+  createUser,
   createWorld,
   insertIdea,
   issueToken,
@@ -304,6 +306,56 @@ describe('an idea', () => {
     const alone = await get(ideaPath(source));
     expect(alone.text).toContain('This idea was merged into another idea.');
     expect(alone.text).not.toContain('Dark mode');
+  });
+});
+
+describe('voting without a session', () => {
+  /** Returns the links to the sign-in page in the main part of a page, with the texts that screen readers read. */
+  async function signInLinksOn(path: string) {
+    const links = parse((await get(path)).text).querySelectorAll('main a[href^="/sign-in"]');
+    return links.map(link => [
+      link.textContent.replaceAll(/\s+/g, ' ').trim(),
+      (link.getAttribute('href') ?? '').replaceAll('&amp;', '&'),
+    ]);
+  }
+  const signInTo = (next: string) => `/sign-in?${new URLSearchParams({ next, notice: 'vote' })}`;
+
+  test('a visitor can sign in at the score of each idea in a list and on the page of an idea, and comes back to the same page, where the member can vote', async () => {
+    const memberId = await createMember(server, world.accountId, 'member');
+    const person = await givePassword(server, memberId);
+    const id = await put('Dark mode');
+    await put('Import', 'planned');
+    const list = `${boardPath()}?q=dark&sort=top`;
+    expect(await signInLinksOn(list)).toEqual([['0 score Sign in to vote for: Dark mode', signInTo(list)]]);
+    expect(await signInLinksOn(ideaPath(id))).toEqual([['Sign in to vote', signInTo(ideaPath(id))]]);
+    for (const path of [list, ideaPath(id)]) {
+      const visitor = new Visitor(server);
+      const [[, href = ''] = []] = await signInLinksOn(path);
+      const { html } = await visitor.get(href);
+      expect(html).toContain('Sign in to vote. You then come back to the page.');
+      const { next = '' } = hiddenFields(html, '/sign-in');
+      const { location } = await visitor.signIn(person.email, person.password, next);
+      expect(location).toBe(path);
+      await visitor.submit(path, `${ideaPath(id)}/vote`, { value: 'up' });
+    }
+    expect(await server.sql('select value from votes where idea_id = $1', [id])).toEqual([{ value: 1 }]);
+  });
+
+  test('a visitor sees no offer to sign in to vote for an idea that accepts no votes, and on a frozen board', async () => {
+    await server.sql(`update statuses set allow_votes = false where board_id = $1 and key = 'done'`, [world.boardId]);
+    const ids = [await put('Shipped', 'done'), await put('Source'), await put('Target')];
+    await runAsUser(server, world, world.ownerId, op => mergeIdea(op, ids[1] ?? 0, ids[2] ?? 0));
+    const counts = async () =>
+      Promise.all([boardPath(), ...ids.map(ideaPath)].map(async path => (await signInLinksOn(path)).length));
+    expect(await counts()).toEqual([1, 0, 0, 1]);
+    await server.sql('update boards set is_frozen = true where id = $1', [world.boardId]);
+    expect(await counts()).toEqual([0, 0, 0, 0]);
+  });
+
+  test('a signed-in person who is not a member sees no offer to sign in to vote', async () => {
+    const id = await put('Dark mode');
+    const stranger = await signedIn(server, await createUser(server));
+    for (const path of [boardPath(), ideaPath(id)]) expect((await stranger.get(path)).html).not.toContain('/sign-in');
   });
 });
 

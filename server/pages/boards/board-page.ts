@@ -26,7 +26,7 @@ import {
   presentExcerpt,
   presentIdea,
   presentOrders,
-  presentVote,
+  votingOn,
 } from './present-idea.ts';
 import { findTag, presentTagFilter, tagPathsOf } from './tag-filter.ts';
 
@@ -129,7 +129,7 @@ function presentBoard(visit: BoardVisit, board: BoardView, query: BoardQuery, pa
     pathOn(request, '', changesOf({ ...query, cursor: undefined, ...changes }));
   const named = findTag(board, tag);
   const isFiltered = [q, status, status_key, tag].some(filter => filter !== undefined);
-  const list = `?${new URLSearchParams(changesOf(query))}`;
+  const voting = votingOn(visit, board, `?${new URLSearchParams(changesOf(query))}`);
   return {
     name: shortLine(board.name, 100),
     description: board.description === '' ? undefined : linkedText(board.description),
@@ -163,7 +163,7 @@ function presentBoard(visit: BoardVisit, board: BoardView, query: BoardQuery, pa
       ...presentIdea(idea, tagPathsOf(request)),
       excerpt: presentExcerpt(idea.body),
       href: pathOn(request, `/ideas/${idea.id}`),
-      vote: presentVote(visit, board, idea, list),
+      ...voting(idea),
     })),
     first: query.cursor === undefined ? undefined : { label: t('boards.board.first_page'), href: link({}) },
     next:

@@ -22,7 +22,7 @@ import type { Notices } from '../shell/visit.ts';
 import { type BoardVisit, boardOf, ideaPath, pathOn } from './opened-board.ts';
 import { moderationNotices, presentChanges } from './present-changes.ts';
 import { type NamesIn, presentComment } from './present-comment.ts';
-import { frameOfBoard, presentIdea, presentVote } from './present-idea.ts';
+import { frameOfBoard, presentIdea, votingOn } from './present-idea.ts';
 import { tagPathsOf } from './tag-filter.ts';
 
 /** `comment` is the id of a comment that the page shows. If the query has a cursor, `comment` has no effect. */
@@ -99,7 +99,7 @@ export async function showIdea(visit: BoardVisit, problem?: Problem) {
       cursor => `${pathOn(request, `/ideas/${idea.id}`, { cursor })}#comments`,
     ),
     first: isFirstPage ? undefined : { label: t('boards.idea.first_comments'), href: path },
-    vote: presentVote(visit, board, idea),
+    ...votingOn(visit, board)(idea),
     formAt: member && hasForm && isCommentRefused ? 'comment-form' : undefined,
     // Moderators change the idea with the forms of the admin area. After a change, the browser returns to the idea's
     // page on the board.

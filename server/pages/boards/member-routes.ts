@@ -20,7 +20,7 @@ import { listPathOf } from './board-page.ts';
 import { showIdea } from './idea-page.ts';
 import { type BoardVisit, boardOf, changeAsMember, pathOn, pathToComment } from './opened-board.ts';
 import { pathToFollowed } from './own-page.ts';
-import { frameOfBoard, presentIdea, presentVote } from './present-idea.ts';
+import { frameOfBoard, presentIdea, votingOn } from './present-idea.ts';
 import { tagPathsOf } from './tag-filter.ts';
 
 /** The pages and forms for members to submit ideas, vote, comment and follow ideas. */
@@ -85,6 +85,7 @@ function findSimilar({ request, server }: BoardVisit, text: { title: string; bod
 
 function showForm(visit: BoardVisit, title: string, similar: SimilarIdea[], problem?: Problem) {
   const { board } = boardOf(visit.request);
+  const voting = votingOn(visit, board);
   const data = {
     board: { label: shortLine(board.name, 100), href: pathOn(visit.request) },
     action: pathOn(visit.request, '/new'),
@@ -97,7 +98,7 @@ function showForm(visit: BoardVisit, title: string, similar: SimilarIdea[], prob
     similar: similar.map(idea => ({
       ...presentIdea(idea, tagPathsOf(visit.request)),
       href: pathOn(visit.request, `/ideas/${idea.id}`),
-      vote: presentVote(visit, board, idea),
+      ...voting(idea),
     })),
   };
   return visit.page('new-idea', frameOfBoard(visit, board, { page: t('boards.submit_idea') }), data, { problem });

@@ -1,3 +1,4 @@
+import type { FastifyRequest } from 'fastify';
 import { type IdeaSort, ideaSorts, type VoteValue } from '../../../contract/idea.ts';
 import type { BoardView } from '../../domain/boards/read-board.ts';
 import type { IdeaView } from '../../domain/ideas/read-idea.ts';
@@ -143,20 +144,33 @@ export interface VoteForm {
   down: { value: VoteValue; isPressed: boolean };
 }
 
+type VotableIdea = Pick<IdeaView, 'id' | 'my_vote' | 'status_key' | 'moderation_state' | 'merged_into_id'>;
+
 /**
- * Returns the vote form for an idea. Returns undefined for visitors, on a frozen board and for ideas that accept no
- * votes. If the voting window is closed, the server refuses the form and the page says why.
+ * Returns a function that returns how the reader can vote on an idea: `vote` is the form for a member, and `signInPath`
+ * the sign-in page for a visitor. After the sign-in, the browser returns to this page. Returns neither for a person who
+ * is not a member, on a frozen board and for ideas that accept no votes. If the voting window is closed, the server
+ * refuses the form and the page says why.
  */
-export function presentVote(
+export function votingOn(
   { request }: BoardVisit,
   board: Pick<BoardView, 'is_frozen' | 'statuses'>,
-  idea: Pick<IdeaView, 'id' | 'my_vote' | 'status_key' | 'moderation_state' | 'merged_into_id'>,
   list?: string,
-): VoteForm | undefined {
+): (idea: VotableIdea) => { vote?: VoteForm; signInPath?: string } {
   const { member } = boardOf(request);
-  const status = board.statuses.find(({ key }) => key === idea.status_key);
-  const isOpen = idea.moderation_state === 'published' && idea.merged_into_id === null && status?.allow_votes;
-  if (!member || !isOpen || board.is_frozen) return undefined;
+  // A list has many ideas, and all of them have the same link.
+  const forVisitors = request.browserSession
+    ? {}
+    : { signInPath: signInPath(ordinaryPathOf(request), { notice: 'vote' }) };
+  return idea => {
+    const status = board.statuses.find(({ key }) => key === idea.status_key);
+    const isOpen = idea.moderation_state === 'published' && idea.merged_into_id === null && status?.allow_votes;
+    if (!isOpen || board.is_frozen) return {};
+    return member ? { vote: presentVote(request, idea, list) } : forVisitors;
+  };
+}
+
+function presentVote(request: FastifyRequest, idea: VotableIdea, list: string | undefined): VoteForm {
   const button = (value: 'up' | 'down', number: 1 | -1) => {
     const isPressed = idea.my_vote === number;
     return { value: isPressed ? ('none' as const) : value, isPressed };
