@@ -325,6 +325,73 @@ describe('votes', () => {
   });
 });
 
+describe('what a board does not accept now', () => {
+  const closedOn = async (path: string, by = member, headers = {}) => {
+    const page = parse((await by.get(path, { headers })).html);
+    return {
+      notices: page.querySelectorAll('p.notice').map(one => one.textContent.trim()),
+      canSubmit: page.querySelector('.page-header .button') !== null,
+      canVote: page.querySelector('.vote, a.score, #tally .button') !== null,
+    };
+  };
+
+  test.each([
+    ['is_frozen = true', 'This board is frozen: it takes no ideas, votes or comments for now.'],
+    [
+      `submissions_open_at = '2026-04-01', voting_open_at = '2026-04-02 10:00Z'`,
+      'You can submit ideas from 1 Apr 2026, 00:00 UTC on. You can vote from 2 Apr 2026, 10:00 UTC on.',
+    ],
+    [
+      `submissions_close_at = '2026-02-01', voting_close_at = '2026-03-02 09:00Z'`,
+      'Submissions closed on 1 Feb 2026, 00:00 UTC. Voting closed on 2 Mar 2026, 09:00 UTC.',
+    ],
+  ])(
+    'a board with the setting %s says in one notice what it does not accept, and shows members and visitors no buttons for it',
+    async (assignments, notice) => {
+      const id = await put('The one');
+      await setBoard('is_public = true');
+      expect(await closedOn(boardPath())).toEqual({ notices: [], canSubmit: true, canVote: true });
+      expect(await closedOn(ideaPath(id), new Visitor(server))).toMatchObject({ notices: [], canVote: true });
+      await setBoard(assignments);
+      const [, ofVotes = notice] = /UTC(?: on)?\. (.+)/.exec(notice) ?? [];
+      for (const by of [member, new Visitor(server)]) {
+        expect(await closedOn(boardPath(), by)).toEqual({ notices: [notice], canSubmit: false, canVote: false });
+        expect(await closedOn(ideaPath(id), by)).toMatchObject({ notices: [ofVotes], canVote: false });
+      }
+    },
+  );
+
+  test('while only votes are closed, a board still offers to submit ideas, and says in German when voting ended', async () => {
+    await setBoard(`voting_close_at = '2026-02-01'`);
+    expect(await closedOn(boardPath(), member, { 'accept-language': 'de' })).toEqual({
+      notices: ['Die Abstimmung endete am 01.02.2026, 00:00 UTC.'],
+      canSubmit: true,
+      canVote: false,
+    });
+    clock.set(new Date('2026-01-31T23:59:59Z'));
+    const early = await signedIn(server, memberId);
+    expect((await closedOn(boardPath(), early)).notices).toEqual([]);
+  });
+
+  test('the page of an idea tells members and visitors if the status of the idea accepts no votes or comments, but says nothing about votes on a merged or pending idea', async () => {
+    const ids = [await put('The one'), await put('Merged'), await put('Pending', { moderationState: 'pending' })];
+    await setBoard('is_public = true');
+    await server.sql('update ideas set merged_into_id = $1 where id = $2', [ids[0], ids[1]]);
+    await server.sql('update statuses set allow_votes = false, allow_comments = false where board_id = $1', [
+      world.boardId,
+    ]);
+    const owner = await signedIn(server, world.ownerId);
+    for (const by of [member, owner, new Visitor(server)]) {
+      expect((await closedOn(ideaPath(ids[0] ?? 0), by)).notices).toEqual([
+        'Ideas in this status accept no votes.',
+        'Ideas in this status accept no comments.',
+      ]);
+    }
+    await setBoard(`voting_close_at = '2026-02-01'`);
+    for (const id of ids.slice(1)) expect((await owner.get(ideaPath(id))).html).not.toMatch(/accept no votes|Voting/);
+  });
+});
+
 describe('ideas', () => {
   test('an idea that a member submits appears on the board, the member follows the idea, and the server records an event', async () => {
     const sent = await submit({ body: 'Line one\nLine two' });
@@ -430,14 +497,18 @@ describe('ideas', () => {
     const { html } = await member.get(`${boardPath()}/new`);
     const value = (name: string) => parse(html).querySelector(`[name=${name}]`)?.getAttribute('value') ?? '';
     const fields = { form_token: value('form_token'), form_id: value('form_id'), title: 'T', body: 'B' };
-    for (const [assignments, words] of [
-      ['is_frozen = true', 'The board is frozen'],
-      [`is_frozen = false, submissions_open_at = '2026-04-01'`, 'does not accept ideas yet'],
-      [`submissions_open_at = null, submissions_close_at = '2026-02-01'`, 'no longer accepts ideas'],
+    for (const [assignments, notice, words] of [
+      ['is_frozen = true', 'This board is frozen', 'The board is frozen'],
+      [
+        `is_frozen = false, submissions_open_at = '2026-04-01'`,
+        'You can submit ideas from',
+        'does not accept ideas yet',
+      ],
+      [`submissions_open_at = null, submissions_close_at = '2026-02-01'`, 'closed on', 'no longer accepts ideas'],
     ] as const) {
       await setBoard(assignments);
       const page = await member.get(`${boardPath()}/new`);
-      expect(page.html).toContain(words);
+      expect(page.html).toContain(notice);
       expect(page.html).not.toContain('<textarea');
       const sent = await member.post(`${boardPath()}/new`, fields);
       expect([sent.status, problemIn(sent.html)]).toEqual([423, expect.stringContaining(words)]);

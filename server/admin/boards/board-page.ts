@@ -1,5 +1,6 @@
 import type { Administration } from '../../domain/administration.ts';
 import { requireBoard } from '../../domain/boards/find-board.ts';
+import { stateOfWindow } from '../../domain/boards/read-board.ts';
 import type { Board } from '../../entities/board.ts';
 import { shownName } from '../../pages/shell/show.ts';
 import type { Visit, Words } from '../../pages/shell/visit.ts';
@@ -102,25 +103,7 @@ export function flagsOf(board: FlaggedBoard, now: Date) {
   ];
 }
 
-function flagsOfWindow(name: 'submissions' | 'voting', window: Window, now: Date) {
+function flagsOfWindow(name: 'submissions' | 'voting', window: Parameters<typeof stateOfWindow>[0], now: Date) {
   const state = stateOfWindow(window, now);
   return state === 'open' ? [] : [{ label: t(`board_settings.flags.${name}_${state}`), chip: 'chip-active' }];
-}
-
-/**
- * The period for submitting ideas to a board, or for voting on ideas. Without an opening time, the period has no start.
- * Without a closing time, the period has no end.
- */
-interface Window {
-  openAt?: Date | null | undefined;
-  closeAt?: Date | null | undefined;
-}
-
-/**
- * Returns the state of a submission or voting window. The window is already open at the instant `openAt`, and already
- * closed at the instant `closeAt`. checkSubmissions has the same rule.
- */
-export function stateOfWindow({ openAt, closeAt }: Window, now: Date): 'not_open_yet' | 'open' | 'closed' {
-  if (openAt && now < openAt) return 'not_open_yet';
-  return closeAt && now >= closeAt ? 'closed' : 'open';
 }

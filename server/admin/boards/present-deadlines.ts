@@ -1,7 +1,7 @@
+import { stateOfWindow } from '../../domain/boards/read-board.ts';
 import type { Board } from '../../entities/board.ts';
 import { optionsOf } from '../../pages/shell/choices.ts';
 import { t } from '../../text/catalogue.ts';
-import { stateOfWindow } from './board-page.ts';
 import { type Bound, bounds, type DeadlineForm, storedText, untouchedInOtherZone } from './deadline-form.ts';
 import { localBounds, openZone, timeZones, type Zone } from './time-zones.ts';
 

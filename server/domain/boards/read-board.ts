@@ -147,16 +147,30 @@ export function checkNotFrozen(board: { is_frozen: boolean }) {
   if (board.is_frozen) throw new DomainError('board_frozen');
 }
 
-/** Throws if ideas cannot be submitted now. The submission window includes its opening but not its closing time. */
+/**
+ * The period for submitting ideas to a board, or for voting on ideas. Without an opening time, the period has no start.
+ * Without a closing time, the period has no end.
+ */
+interface Window {
+  openAt?: Date | string | null | undefined;
+  closeAt?: Date | string | null | undefined;
+}
+
+/**
+ * Returns the state of a submission or voting window. The window is already open at the instant `openAt`, and already
+ * closed at the instant `closeAt`. For votes, the database function cast_vote has the same rule.
+ */
+export function stateOfWindow({ openAt, closeAt }: Window, now: Date): 'not_open_yet' | 'open' | 'closed' {
+  if (openAt && now < new Date(openAt)) return 'not_open_yet';
+  return closeAt && now >= new Date(closeAt) ? 'closed' : 'open';
+}
+
+/** Throws if ideas cannot be submitted now. */
 export function checkSubmissions(
   board: Pick<BoardView, 'is_frozen' | 'submissions_open_at' | 'submissions_close_at'>,
   now: Date,
 ) {
   checkNotFrozen(board);
-  if (board.submissions_open_at !== null && now < new Date(board.submissions_open_at)) {
-    throw new DomainError('submissions_not_open_yet');
-  }
-  if (board.submissions_close_at !== null && now >= new Date(board.submissions_close_at)) {
-    throw new DomainError('submissions_closed');
-  }
+  const state = stateOfWindow({ openAt: board.submissions_open_at, closeAt: board.submissions_close_at }, now);
+  if (state !== 'open') throw new DomainError(`submissions_${state}`);
 }

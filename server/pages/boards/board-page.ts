@@ -20,6 +20,7 @@ import type { Notices } from '../shell/visit.ts';
 import { connectPath, readProviderButtons } from '../sign-in/provider-paths.ts';
 import { type BoardVisit, boardOf, boardPath, pathOn } from './opened-board.ts';
 import { moderationNotices } from './present-changes.ts';
+import { describeClosed } from './present-closed.ts';
 import {
   frameOfBoard,
   maxBodyLengthInList,
@@ -129,13 +130,17 @@ function presentBoard(visit: BoardVisit, board: BoardView, query: BoardQuery, pa
     pathOn(request, '', changesOf({ ...query, cursor: undefined, ...changes }));
   const named = findTag(board, tag);
   const isFiltered = [q, status, status_key, tag].some(filter => filter !== undefined);
+  const [noIdeas, noVotes] = (['submissions', 'voting'] as const).map(what =>
+    describeClosed(board, what, visit.server.clock.now()),
+  );
   const voting = votingOn(visit, board, `?${new URLSearchParams(changesOf(query))}`);
   return {
     name: shortLine(board.name, 100),
     description: board.description === '' ? undefined : linkedText(board.description),
-    isFrozen: board.is_frozen,
+    closed: [noIdeas, board.is_frozen ? undefined : noVotes].filter(sentence => sentence !== undefined),
     searchPath: boardOf(request).root,
-    newPath: boardOf(request).member ? pathOn(request, '/new', q === undefined ? {} : { title: q }) : undefined,
+    newPath:
+      boardOf(request).member && !noIdeas ? pathOn(request, '/new', q === undefined ? {} : { title: q }) : undefined,
     q: q ?? '',
     // The search form sends the current filters and the current order in hidden fields, so that a search keeps the
     // filters and the order.

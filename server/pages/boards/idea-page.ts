@@ -21,6 +21,7 @@ import { shownName } from '../shell/show.ts';
 import type { Notices } from '../shell/visit.ts';
 import { type BoardVisit, boardOf, ideaPath, pathOn } from './opened-board.ts';
 import { moderationNotices, presentChanges } from './present-changes.ts';
+import { describeClosed } from './present-closed.ts';
 import { type NamesIn, presentComment } from './present-comment.ts';
 import { frameOfBoard, presentIdea, votingOn } from './present-idea.ts';
 import { tagPathsOf } from './tag-filter.ts';
@@ -65,8 +66,9 @@ export async function showIdea(visit: BoardVisit, problem?: Problem) {
   const shown = reply ? [...comments.rows, reply] : comments.rows;
   const target = idea.merged_into_id === null ? undefined : await readIdea(read, idea.merged_into_id);
   const isOpen = idea.moderation_state === 'published' && idea.merged_into_id === null && !board.is_frozen;
-  const acceptsComments = isOpen && board.statuses.find(({ key }) => key === idea.status_key)?.allow_comments;
-  const noForm = member && isOpen ? findRefusal(member, comments, acceptsComments) : undefined;
+  const status = board.statuses.find(({ key }) => key === idea.status_key);
+  const acceptsComments = isOpen && status?.allow_comments;
+  const noForm = isOpen ? findRefusal(member, comments, acceptsComments) : undefined;
   // If the form is refused, for example because the board was frozen while the person typed, the form still shows the
   // comment.
   const hasForm = (isOpen && !noForm) || visit.field('body') !== '';
@@ -85,7 +87,8 @@ export async function showIdea(visit: BoardVisit, problem?: Problem) {
       body: linkedText(idea.body, namesIn(null)),
       picture: idea.author_picture,
     },
-    board: { label: shortLine(board.name, 100), href: pathOn(request), isFrozen: board.is_frozen },
+    board: { label: shortLine(board.name, 100), href: pathOn(request) },
+    closed: describeNoVotes(visit, board, { isOpen, acceptsVotes: status?.allow_votes }),
     isPending: idea.moderation_state === 'pending',
     isMerged: idea.merged_into_id !== null,
     // The idea that this idea was merged into. Undefined if the idea is not merged, or if the reader may not see the
@@ -111,9 +114,9 @@ export async function showIdea(visit: BoardVisit, problem?: Problem) {
       isFrozen: board.is_frozen,
       changes: presentChanges(visit, idea, board),
     },
+    noForm: noForm && reasonOf(noForm),
     member: member && {
       commentPath: hasForm ? pathOn(request, `/ideas/${idea.id}/comments`, placeIn({ cursor, comment })) : undefined,
-      noForm: noForm && reasonOf(noForm),
       comment: visit.field('body'),
       mentionable: isOpen ? findMentionable(member, [idea, ...shown]) : [],
       isCommentRefused,
@@ -132,12 +135,31 @@ function placeIn({ cursor, comment }: z.infer<typeof IdeaQuery>): Record<string,
 }
 
 /**
- * Returns the reason why the server would refuse every comment by the reader. Only the last page of comments shows
- * whether the newest comment is by the reader.
+ * Returns the sentence that says why the idea accepts no votes. Returns undefined if it accepts votes, and for a pending
+ * or merged idea, whose page has its own notice.
  */
-function findRefusal(reader: Actor, { rows, nextCursor }: Page<ShownComment>, acceptsComments: boolean | undefined) {
+function describeNoVotes(
+  { server }: BoardVisit,
+  board: BoardView,
+  { isOpen, acceptsVotes }: { isOpen: boolean; acceptsVotes: boolean | undefined },
+) {
+  if (!isOpen && !board.is_frozen) return undefined;
+  if (isOpen && !acceptsVotes) return `${reasonOf('status_votes_closed')}.`;
+  return describeClosed(board, 'voting', server.clock.now());
+}
+
+/**
+ * Returns the reason why the server would refuse every comment, or every comment by the reader. Only the last page of
+ * comments shows whether the newest comment is by the reader.
+ */
+function findRefusal(
+  reader: Actor | undefined,
+  { rows, nextCursor }: Page<ShownComment>,
+  acceptsComments: boolean | undefined,
+) {
   if (!acceptsComments) return 'status_comments_closed';
-  return nextCursor === null && rows.at(-1)?.author_id === reader.userId ? 'consecutive_comment' : undefined;
+  const isOwnLast = nextCursor === null && reader !== undefined && rows.at(-1)?.author_id === reader.userId;
+  return isOwnLast ? 'consecutive_comment' : undefined;
 }
 
 function presentComments(

@@ -1,7 +1,6 @@
 import { CommentInput } from '../../../contract/comments.ts';
 import { VoteValue } from '../../../contract/idea.ts';
 import { IdeaInput } from '../../../contract/ideas.ts';
-import { type BoardView, checkSubmissions } from '../../domain/boards/read-board.ts';
 import { commentOnIdea } from '../../domain/comments/comments.ts';
 import { createIdea } from '../../domain/ideas/create-idea.ts';
 import { findSimilarIdeasInTime, type SimilarIdea } from '../../domain/ideas/find-similar.ts';
@@ -20,6 +19,7 @@ import { listPathOf } from './board-page.ts';
 import { showIdea } from './idea-page.ts';
 import { type BoardVisit, boardOf, changeAsMember, pathOn, pathToComment } from './opened-board.ts';
 import { pathToFollowed } from './own-page.ts';
+import { describeClosed } from './present-closed.ts';
 import { frameOfBoard, presentIdea, votingOn } from './present-idea.ts';
 import { tagPathsOf } from './tag-filter.ts';
 
@@ -94,7 +94,7 @@ function showForm(visit: BoardVisit, title: string, similar: SimilarIdea[], prob
     body: visit.field('body'),
     seenFor: similar.length > 0 ? title : '',
     isStopped: visit.isSent && problem === undefined,
-    closed: problem ? undefined : closedProblem(board, visit.server.clock.now())?.message,
+    closed: problem ? undefined : describeClosed(board, 'submissions', visit.server.clock.now()),
     similar: similar.map(idea => ({
       ...presentIdea(idea, tagPathsOf(visit.request)),
       href: pathOn(visit.request, `/ideas/${idea.id}`),
@@ -130,14 +130,4 @@ async function submitIdea(visit: BoardVisit) {
 /** Returns the error message for a form with an invalid title or body of an idea. */
 export function refusedText({ issues }: { issues: readonly { path: readonly PropertyKey[] }[] }): string {
   return issues[0]?.path[0] === 'title' ? t('boards.new_idea.title_refused') : t('boards.new_idea.body_refused');
-}
-
-/** Returns the reason why the board accepts no ideas now. */
-function closedProblem(board: BoardView, now: Date): Problem | undefined {
-  try {
-    checkSubmissions(board, now);
-    return undefined;
-  } catch (error) {
-    return problemOfAction(error);
-  }
 }

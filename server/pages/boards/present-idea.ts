@@ -11,6 +11,7 @@ import { shownName } from '../shell/show.ts';
 import { loadTemplate } from '../shell/template.ts';
 import { signInPath } from '../sign-in/next-path.ts';
 import { type BoardVisit, boardOf, feedPath, ordinaryPathOf, pathOn } from './opened-board.ts';
+import { describeClosed } from './present-closed.ts';
 
 const orders = {
   newest: 'shell.orders.newest',
@@ -149,15 +150,15 @@ type VotableIdea = Pick<IdeaView, 'id' | 'my_vote' | 'status_key' | 'moderation_
 /**
  * Returns a function that returns how the reader can vote on an idea: `vote` is the form for a member, and `signInPath`
  * the sign-in page for a visitor. After the sign-in, the browser returns to this page. Returns neither for a person who
- * is not a member, on a frozen board and for ideas that accept no votes. If the voting window is closed, the server
- * refuses the form and the page says why.
+ * is not a member, while the board accepts no votes, and for ideas that accept no votes.
  */
 export function votingOn(
-  { request }: BoardVisit,
-  board: Pick<BoardView, 'is_frozen' | 'statuses'>,
+  { request, server }: BoardVisit,
+  board: BoardView,
   list?: string,
 ): (idea: VotableIdea) => { vote?: VoteForm; signInPath?: string } {
   const { member } = boardOf(request);
+  const isClosed = describeClosed(board, 'voting', server.clock.now()) !== undefined;
   // A list has many ideas, and all of them have the same link.
   const forVisitors = request.browserSession
     ? {}
@@ -165,7 +166,7 @@ export function votingOn(
   return idea => {
     const status = board.statuses.find(({ key }) => key === idea.status_key);
     const isOpen = idea.moderation_state === 'published' && idea.merged_into_id === null && status?.allow_votes;
-    if (!isOpen || board.is_frozen) return {};
+    if (!isOpen || isClosed) return {};
     return member ? { vote: presentVote(request, idea, list) } : forVisitors;
   };
 }
