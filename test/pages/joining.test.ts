@@ -6,7 +6,7 @@ import { emailOf, givePassword, hiddenFields, signedIn, Visitor, withoutTokens }
 import { cliOn } from '../cli/run-cli.ts';
 import { readAudit } from '../helpers/audit.ts';
 import { startOfHour, testClock } from '../helpers/clock.ts';
-import { createMember, createUser, createWorld, type World } from '../helpers/fixtures.ts';
+import { createMember, createUser, createWorld, insertIdea, type World } from '../helpers/fixtures.ts';
 import { closeAfterAll } from '../helpers/for-file.ts';
 import { runJobs } from '../helpers/jobs.ts';
 import { startServerForFile, startServerForTest } from '../helpers/server.ts';
@@ -291,6 +291,46 @@ describe('joining as a signed-in person', () => {
     // If the person presses the join button a second time, nothing changes.
     expect((await visitor.post(`${boardPath()}/join`, await tokenOf(visitor))).location).toBe(boardPath());
     expect(await membersWith(email)).toHaveLength(1);
+  });
+
+  test('a signed-in person can join on the page of an idea, and comes back to the idea, where the new member can vote', async () => {
+    await letJoin('everybody');
+    const ideaPath = `${boardPath()}/ideas/${await insertIdea(server, world)}`;
+    const userId = await createUser(server);
+    const visitor = await signedIn(server, userId);
+    expect((await visitor.submit(ideaPath, `${ideaPath}/join`)).location).toBe(`${ideaPath}?notice=confirm`);
+    const { html } = await visitor.get(`${ideaPath}?notice=confirm`);
+    expect([html.includes('We mailed you a link'), html.includes(`action="${ideaPath}/vote"`)]).toEqual([true, false]);
+    await runJobs(server);
+    expect((await follow(visitor, tokenIn(mail.received[0]?.mail.text))).location).toBe(ideaPath);
+    expect((await visitor.submit(ideaPath, `${ideaPath}/join`)).location).toBe(ideaPath);
+    expect(await membersWith(await emailOf(server, userId))).toEqual([asMember('Somebody')]);
+    const joined = (await visitor.get(ideaPath)).html;
+    expect([joined.includes(`${ideaPath}/join`), joined.includes(`action="${ideaPath}/vote"`)]).toEqual([false, true]);
+  });
+
+  test('after a refusal, the form to join on the page of an idea leads back to the idea', async () => {
+    const ideaPath = `${boardPath()}/ideas/${await insertIdea(server, world)}`;
+    const answer = await new Visitor(server).post(`${ideaPath}/join`, {});
+    expect(answer.location).toBe(`/sign-in?${new URLSearchParams({ next: ideaPath, notice: 'expired' })}`);
+    const visitor = await signedIn(server, await createUser(server));
+    expect((await visitor.get(ideaPath)).html).not.toContain('/join"');
+    expect((await visitor.get(`${ideaPath}/join`)).location).toBe(ideaPath);
+    await letJoin('everybody');
+    const strict = await startServerForTest({
+      on: server,
+      clock,
+      environment: { ...environment, RATE_LIMIT_PASSWORD_LINK: '1' },
+    });
+    const hasty = await signedIn(strict, await createUser(server));
+    expect((await hasty.submit(ideaPath, `${ideaPath}/join`)).status).toBe(303);
+    const refused = await hasty.submit(ideaPath, `${ideaPath}/join`);
+    expect([refused.status, refused.html.includes(`<a class="button" href="${ideaPath}">Back</a>`)]).toEqual([
+      429,
+      true,
+    ]);
+    await runJobs(server);
+    expect(mail.received).toHaveLength(1);
   });
 
   test('a signed-in person with an unconfirmed e-mail address gets a mailed link before joining, because another person may own the address', async () => {

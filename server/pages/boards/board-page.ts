@@ -8,16 +8,14 @@ import type { BoardView } from '../../domain/boards/read-board.ts';
 import { DomainError } from '../../domain/domain-error.ts';
 import { type IdeaFilter, listIdeas } from '../../domain/ideas/list-ideas.ts';
 import type { IdeaView } from '../../domain/ideas/read-idea.ts';
-import { readStanding } from '../../domain/members/join-account.ts';
 import { type Page, placeOf } from '../../domain/pagination.ts';
 import { t } from '../../text/catalogue.ts';
 import { linkedText } from '../../text/linked-text.ts';
 import { shortLine } from '../../text/plain-text.ts';
 import { fieldOf, type Problem } from '../shell/form.ts';
 import { readQuery } from '../shell/query.ts';
-import { ordinaryUserOf } from '../shell/session.ts';
 import type { Notices } from '../shell/visit.ts';
-import { connectPath, readProviderButtons } from '../sign-in/provider-paths.ts';
+import { connectPath } from '../sign-in/provider-paths.ts';
 import { type BoardVisit, boardOf, boardPath, pathOn } from './opened-board.ts';
 import { moderationNotices } from './present-changes.ts';
 import { describeClosed } from './present-closed.ts';
@@ -29,6 +27,7 @@ import {
   presentOrders,
   votingOn,
 } from './present-idea.ts';
+import { presentJoin } from './present-join.ts';
 import { findTag, presentTagFilter, tagPathsOf } from './tag-filter.ts';
 
 const BoardQuery = z.object({
@@ -79,7 +78,7 @@ export async function showBoard(visit: BoardVisit, problem?: Problem) {
   });
   const data = {
     ...presentBoard(visit, { ...board, statuses: visible }, { ...query, tag: tag?.name }, page),
-    join: await presentJoin(visit),
+    join: await presentJoin(visit, boardPath(slug)),
   };
   return visit.page('board', frame, data, { ...noticesOf(visit), problem });
 }
@@ -92,27 +91,6 @@ function noticesOf({ request }: BoardVisit) {
   if (!boardOf(request).isEmbedded) return { notices };
   const values = { href: connectPath(fieldOf(request.query, 'connection'), boardPath(boardOf(request).slug)) };
   return { notices: { ...notices, connect: 'embedding.connect.notice_html' as const }, values };
-}
-
-/**
- * Returns the form to join the board's account, if the signed-in person may join. For a member who must sign in with an
- * identity provider of the account, returns the sign-in buttons.
- */
-async function presentJoin({ request, server }: BoardVisit) {
-  const { database, config } = server;
-  const person = ordinaryUserOf(request);
-  const { member, read, slug } = boardOf(request);
-  if (!person || member) return undefined;
-  const user = { accountId: read.actor.accountId, userId: person.id };
-  const standing = await readStanding(database, user);
-  // A member has signed in without an identity provider of the account, but the account requires one.
-  if (standing === 'member') {
-    const providers = await readProviderButtons(server, user.accountId);
-    return providers.length > 0 ? { providers, next: boardPath(slug) } : undefined;
-  }
-  const mustConfirm = standing === 'must_confirm';
-  if (standing !== 'may_join' && !(mustConfirm && config.SMTP_URL !== undefined)) return undefined;
-  return { action: `${boardPath(slug)}/join`, mustConfirm };
 }
 
 /**

@@ -24,6 +24,7 @@ import { moderationNotices, presentChanges } from './present-changes.ts';
 import { describeClosed } from './present-closed.ts';
 import { type NamesIn, presentComment } from './present-comment.ts';
 import { frameOfBoard, presentIdea, votingOn } from './present-idea.ts';
+import { presentJoin } from './present-join.ts';
 import { tagPathsOf } from './tag-filter.ts';
 
 /** `comment` is the id of a comment that the page shows. If the query has a cursor, `comment` has no effect. */
@@ -33,6 +34,7 @@ const notices = {
   submitted: 'boards.notices.submitted',
   voted: 'boards.notices.voted',
   commented: 'boards.notices.commented',
+  confirm: 'boards.notices.confirm',
   comment_edited: 'boards.notices.comment_edited',
   comment_deleted: 'boards.notices.comment_deleted',
   idea_edited: 'boards.notices.idea_edited',
@@ -115,6 +117,7 @@ export async function showIdea(visit: BoardVisit, problem?: Problem) {
       changes: presentChanges(visit, idea, board),
     },
     noForm: noForm && reasonOf(noForm),
+    join: await presentJoin(visit, ideaPath(slug, idea.id)),
     member: member && {
       commentPath: hasForm ? pathOn(request, `/ideas/${idea.id}/comments`, placeIn({ cursor, comment })) : undefined,
       comment: visit.field('body'),

@@ -141,11 +141,16 @@ export function memberOf({ request, server }: BoardVisit) {
 export async function sendToSignIn(request: FastifyRequest, reply: FastifyReply) {
   if (request.browserSession) return;
   if (request.method === 'GET') return redirectToSignIn(request, reply, request.url);
-  const slug = fieldOf(request.params, 'slug');
-  const ideaId = idFieldOf(request.params, 'id');
   const account = fieldOf(request.query, 'account');
-  const path = ideaId === undefined ? boardPath(slug) : ideaPath(slug, ideaId);
+  const path = pageOfForm(request);
   return redirectToSignIn(request, reply, account === '' ? path : `${path}?${new URLSearchParams({ account })}`);
+}
+
+/** Returns the path of the page that a form of a board belongs to: the page of an idea, or the board. */
+export function pageOfForm({ params }: FastifyRequest): string {
+  const slug = fieldOf(params, 'slug');
+  const ideaId = idFieldOf(params, 'id');
+  return ideaId === undefined ? boardPath(slug) : ideaPath(slug, ideaId);
 }
 
 /** An onRequest hook that refuses a signed-in person who is not a member of the board's account. */

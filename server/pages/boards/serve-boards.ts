@@ -11,7 +11,7 @@ import { changeIdeaRoutes } from './change-idea-routes.ts';
 import { commentRoutes } from './comment-routes.ts';
 import { showFeed } from './feed.ts';
 import { showIdea } from './idea-page.ts';
-import { joinRoute } from './join-route.ts';
+import { joinRoutes } from './join-routes.ts';
 import { memberRoutes } from './member-routes.ts';
 import { type BoardVisit, boardOf, openBoardArea, openBoards, requireMember, sendToSignIn } from './opened-board.ts';
 import { ownRoutes } from './own-page.ts';
@@ -54,7 +54,7 @@ export function serveBoards(server: ServerDependencies) {
       if (!isPublic) throw new DomainError('not_found');
       return sendXml(reply, 'application/atom+xml', await showFeed(read, board, server.config));
     });
-    serveRoutes(app, server, accountOf, [joinRoute(server)], [sendToSignIn, requireOrdinarySession, open]);
+    serveRoutes(app, server, accountOf, joinRoutes(server), [sendToSignIn, requireOrdinarySession, open]);
     serveRoutes(app, server, accountOf, boardRoutes.forMembers, [sendToSignIn, open, requireMember]);
   };
 }

@@ -7,37 +7,44 @@ import type { Problem } from '../shell/form.ts';
 import { Refusal } from '../shell/refusal.ts';
 import type { Route } from '../shell/visit.ts';
 import { buildThrottle } from '../sign-in/throttle.ts';
-import { type BoardVisit, boardOf, boardPath } from './opened-board.ts';
+import { type BoardVisit, boardOf, pageOfForm } from './opened-board.ts';
 
 /**
  * Makes the signed-in person a member of the board's account, if people with the person's e-mail address may join the
- * account. A person with an unconfirmed address first gets a mail with a sign-in link, which confirms the address.
+ * account. A person with an unconfirmed address first gets a mail with a sign-in link, which confirms the address. The
+ * forms are on the board and on the pages of its ideas, and the browser returns there.
  */
-export function joinRoute(server: ServerDependencies): Route<AccountOfUser | undefined> {
+export function joinRoutes(server: ServerDependencies): Route<AccountOfUser | undefined>[] {
   const { database, audit } = server;
   const throttle = buildThrottle(server);
-  // A refused form leaves the browser on this path, so a person may open the path again with GET.
-  return { path: '/b/:slug/join', show: visit => boardPath(boardOf(visit.request).slug), run: join, again: refuse };
+  return ['/b/:slug/join', '/b/:slug/ideas/:id/join'].map(path => ({
+    path,
+    // A refused form leaves the browser on this path, so a person may open the path again with GET.
+    show: ({ request }) => pageOfForm(request),
+    run: join,
+    again: refuse,
+  }));
 
   async function join(visit: BoardVisit) {
     const { slug, read } = boardOf(visit.request);
+    const next = pageOfForm(visit.request);
     const user = { accountId: read.actor.accountId, userId: visit.user.id };
     if ((await readStanding(database, user)) === 'must_confirm') {
-      await mailLink(visit, slug);
-      return `${boardPath(slug)}?notice=confirm`;
+      await mailLink(visit, { board: slug, next });
+      return `${next}?notice=confirm`;
     }
     await visit.administer(admin => joinAccount(admin, user));
-    return boardPath(slug);
+    return next;
   }
 
-  async function mailLink({ request, reply, user }: BoardVisit, board: string) {
+  async function mailLink({ request, reply, user }: BoardVisit, { board, next }: { board: string; next: string }) {
     await throttle.chargeSignInLink(request, reply, user.email);
-    await requestSignInLink(database, { email: user.email, next: boardPath(board), board });
+    await requestSignInLink(database, { email: user.email, next, board });
     audit.record('sign_in.link_requested', { request_id: request.id, ip: request.ip, user_id: user.id });
   }
 
-  function refuse(visit: BoardVisit, { status, message }: Problem): never {
-    const back = { label: t('boards.back_to_board'), href: boardPath(visit.word('slug')) };
+  function refuse({ request }: BoardVisit, { status, message }: Problem): never {
+    const back = { label: t('shell.labels.back'), href: pageOfForm(request) };
     throw new Refusal(status, t('shell.refusal.conflict'), `${message}.`, back);
   }
 }
