@@ -23,6 +23,7 @@ import { serveInvitationLinks } from './members/accept-routes.ts';
 import { invitationRoutes } from './members/invitation-routes.ts';
 import { leaveRoute, memberRoutes } from './members/member-routes.ts';
 import { moderationRoutes } from './moderation/queue-routes.ts';
+import { linkToBoard } from './moderation/way-back.ts';
 import { serveConnections } from './profile/connection-routes.ts';
 import { servePicturePage } from './profile/picture-routes.ts';
 import { serveProfile } from './profile/profile-routes.ts';
@@ -47,6 +48,7 @@ const area: OwnArea = {
   pageOf: definePages('admin', copyPages),
   frameOf,
   home: { label: 'shell.home.admin', href: '/admin' },
+  wayBack: linkToBoard,
 };
 
 /**

@@ -50,6 +50,7 @@ export async function buildPages(server: ServerDependencies) {
       app.removeAllContentTypeParsers();
       app.decorateRequest('frameOfError', null);
       app.decorateRequest('wayOut', null);
+      app.decorateRequest('wayBack', null);
       app.decorateReply('formTarget', null);
       app.decorateReply('pageScript', null);
       app.decorateReply('frameAncestors', null);

@@ -19,7 +19,7 @@ import { shortLine } from '../../text/plain-text.ts';
 import { actOnIdea } from './act-on-board.ts';
 import { presentNotes } from './present-notes.ts';
 import { presentSimilar } from './similar-ideas.ts';
-import { ideaPath, notices, presentPerson, wayToIdea } from './way-back.ts';
+import { ideaPath, linkToBoard, notices, presentPerson, wayOf, wayToIdea } from './way-back.ts';
 
 const commentsPerPage = 20;
 const mergedPerPage = 10;
@@ -55,6 +55,10 @@ function readPage(visit: Visit, ideaId: number) {
       board: { label: shownName(board.name), href: visit.path('/admin/ideas', { board: board.slug }) },
       isPending,
       isFrozen: board.is_frozen,
+      // If the server refused a form of the board's page, this page shows the form again. The next time, the browser
+      // returns to the board.
+      back: linkToBoard(visit.request),
+      action: (form: string) => visit.path(`${ideaPath(ideaId)}/${form}`, wayOf(visit)),
       mergedInto: target && linkTo(visit, target),
       networks: networks.map(presentNetwork),
       changes: presentChanges(visit, idea, board),

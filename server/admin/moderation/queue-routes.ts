@@ -142,7 +142,7 @@ async function showRejection(visit: Visit, problem?: Problem) {
   const id = visit.id();
   const idea = await actOnIdea(visit, id, op => readIdea(op, id));
   if (idea?.moderation_state !== 'pending') {
-    const back = { label: t('shell.labels.back'), href: wayBack(visit, '/admin/queue') };
+    const back = { label: t('shell.labels.back'), href: wayBack(visit, '/admin/queue', {}, { isGone: !idea }) };
     const explanation = t('moderation.reject_idea.not_pending_explanation');
     throw new Refusal(409, t('moderation.reject_idea.not_pending'), explanation, back);
   }

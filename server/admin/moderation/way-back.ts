@@ -1,8 +1,12 @@
+import type { FastifyRequest } from 'fastify';
 import { mayBlock } from '../../domain/users/block-user.ts';
 import type { PersonView } from '../../domain/users/read-people.ts';
-import { boardPath, ideaPath as ideaPathOnBoard } from '../../pages/boards/opened-board.ts';
+import { boardPath, ideaPath as ideaPathOnBoard, pageOfForm } from '../../pages/boards/opened-board.ts';
 import { moderationNotices } from '../../pages/boards/present-changes.ts';
+import { fieldOf } from '../../pages/shell/form.ts';
+import type { Link } from '../../pages/shell/page.ts';
 import type { Notices, Visit } from '../../pages/shell/visit.ts';
+import { t } from '../../text/catalogue.ts';
 
 /*
  * Moderators open a form from the moderation queue, from the page of an idea, or from the idea's page on its board. The
@@ -70,6 +74,12 @@ export function wayBack(
     return visit.path(isGone ? boardPath(slug) : ideaPathOnBoard(slug, ideaId ?? visit.id()), parameters);
   const id = visit.number('from');
   return visit.path(id === undefined ? otherwise : ideaPath(id), parameters);
+}
+
+/** Returns the link to the page of a board that contains the form of a request, or undefined for other forms. */
+export function linkToBoard(request: FastifyRequest): Link | undefined {
+  const slug = fieldOf(request.query, 'on');
+  return slug === '' ? undefined : { label: t('shell.labels.back'), href: pageOfForm(request, boardPath(slug)) };
 }
 
 export function ideaPath(id: number): string {

@@ -43,8 +43,7 @@ export function joinRoutes(server: ServerDependencies): Route<AccountOfUser | un
     audit.record('sign_in.link_requested', { request_id: request.id, ip: request.ip, user_id: user.id });
   }
 
-  function refuse({ request }: BoardVisit, { status, message }: Problem): never {
-    const back = { label: t('shell.labels.back'), href: pageOfForm(request) };
-    throw new Refusal(status, t('shell.refusal.conflict'), `${message}.`, back);
+  function refuse(_visit: BoardVisit, { status, message }: Problem): never {
+    throw new Refusal(status, t('shell.refusal.conflict'), `${message}.`);
   }
 }

@@ -140,27 +140,24 @@ export function memberOf({ request, server }: BoardVisit) {
  */
 export async function sendToSignIn(request: FastifyRequest, reply: FastifyReply) {
   if (request.browserSession) return;
-  if (request.method === 'GET') return redirectToSignIn(request, reply, request.url);
-  const account = fieldOf(request.query, 'account');
-  const path = pageOfForm(request);
-  return redirectToSignIn(request, reply, account === '' ? path : `${path}?${new URLSearchParams({ account })}`);
+  return redirectToSignIn(request, reply, request.method === 'GET' ? request.url : pageOfForm(request));
 }
 
-/** Returns the path of the page that a form of a board belongs to: the page of an idea, or the board. */
-export function pageOfForm({ params }: FastifyRequest): string {
-  const slug = fieldOf(params, 'slug');
-  const ideaId = idFieldOf(params, 'id');
-  return ideaId === undefined ? boardPath(slug) : ideaPath(slug, ideaId);
+/**
+ * Returns the path of the page that contains the form of a request: the page of an idea, or the board. `root` is the path
+ * of the board's pages.
+ */
+export function pageOfForm(request: FastifyRequest, root = boardPath(fieldOf(request.params, 'slug'))): string {
+  const ideaId = idFieldOf(request.params, 'id');
+  const account = fieldOf(request.query, 'account');
+  const path = ideaId === undefined ? root : `${root}/ideas/${ideaId}`;
+  return account === '' ? path : `${path}?${new URLSearchParams({ account })}`;
 }
 
 /** An onRequest hook that refuses a signed-in person who is not a member of the board's account. */
 export async function requireMember(request: FastifyRequest) {
-  const { root, member } = boardOf(request);
-  if (member) return;
-  throw new Refusal(403, t('shell.only_for.members.title'), t('boards.only_for_members'), {
-    label: t('boards.back_to_board'),
-    href: root,
-  });
+  if (boardOf(request).member) return;
+  throw new Refusal(403, t('shell.only_for.members.title'), t('boards.only_for_members'));
 }
 
 export function boardPath(slug: string): string {

@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import type { ServerDependencies } from '../../dependencies.ts';
 import { DomainError } from '../../domain/domain-error.ts';
 import type { AccountOfUser } from '../../domain/sign-in/session.ts';
+import { t } from '../../text/catalogue.ts';
 import { definePages, type OwnArea, signedIn } from '../shell/area.ts';
 import { requireOrdinarySession } from '../shell/session.ts';
 import { type Route, serveRoutes } from '../shell/visit.ts';
@@ -13,7 +14,15 @@ import { showFeed } from './feed.ts';
 import { showIdea } from './idea-page.ts';
 import { joinRoutes } from './join-routes.ts';
 import { memberRoutes } from './member-routes.ts';
-import { type BoardVisit, boardOf, openBoardArea, openBoards, requireMember, sendToSignIn } from './opened-board.ts';
+import {
+  type BoardVisit,
+  boardOf,
+  openBoardArea,
+  openBoards,
+  pageOfForm,
+  requireMember,
+  sendToSignIn,
+} from './opened-board.ts';
 import { ownRoutes } from './own-page.ts';
 import { showRoadmap } from './roadmap-page.ts';
 
@@ -26,6 +35,7 @@ const area: OwnArea = {
     ...signedIn(request, account),
   }),
   home: { label: 'shell.home.start', href: '/' },
+  wayBack: request => ({ label: t('shell.labels.back'), href: pageOfForm(request) }),
 };
 
 /** The pages of boards that other websites can also show in a frame. */

@@ -5,7 +5,15 @@ import { readEmbeddingOrigins } from '../../domain/embedding/find-embedding.ts';
 import type { AccountOfUser } from '../../domain/sign-in/session.ts';
 import { t } from '../../text/catalogue.ts';
 import { showBoard } from '../boards/board-page.ts';
-import { boardOf, boardPath, embeddedPath, openBoardArea, openBoards, requireMember } from '../boards/opened-board.ts';
+import {
+  boardOf,
+  boardPath,
+  embeddedPath,
+  openBoardArea,
+  openBoards,
+  pageOfForm,
+  requireMember,
+} from '../boards/opened-board.ts';
 import { boardPages, boardRoutes } from '../boards/serve-boards.ts';
 import type { OwnArea } from '../shell/area.ts';
 import { fieldOf } from '../shell/form.ts';
@@ -26,6 +34,7 @@ const area: OwnArea = {
     formToken: request.server.formTokenOf(sessionOf(request).tokenHash),
   }),
   home: { label: 'shell.home.start', href: '/' },
+  wayBack: request => ({ label: t('shell.labels.back'), href: pageOfForm(request, rootOf(request)) }),
   sessionCookie: 'embedded',
 };
 

@@ -10,7 +10,7 @@ import { type TextKey, t } from '../../text/catalogue.ts';
 import { copyScript } from './assets.ts';
 import { guardForms } from './form.ts';
 import { writeForReaderOf } from './language.ts';
-import { definePage, type Frame, sendPage } from './page.ts';
+import { definePage, type Frame, type Link, sendPage } from './page.ts';
 import { refusalOf } from './refusal.ts';
 import { accountAround, pathIn, type ReadUser, readBrowserSessions, type SessionCookie, sessionOf } from './session.ts';
 import { shownName } from './show.ts';
@@ -25,8 +25,13 @@ export interface Area {
 }
 
 export interface OwnArea extends Area {
-  /** The default link on an error page, if the error has no link of its own. */
+  /** The default link on an error page, if neither the error nor `wayBack` has a link. */
   home: { label: TextKey; href: string };
+  /**
+   * Returns the link to the page that contains the form of a request, for a refused form. Uses only the URL, because the
+   * server may refuse a form before it has read anything else.
+   */
+  wayBack?: (request: FastifyRequest) => Link | undefined;
   /** The cookie that contains the session token. The default is `session`. */
   sessionCookie?: SessionCookie;
   /** Reads the user of a session. The default is readSession. */
@@ -50,6 +55,9 @@ export async function openArea(app: FastifyInstance, server: ServerDependencies,
   await app.register(cookie);
   await app.register(formbody, { bodyLimit: maxFormBytes });
   app.decorate('area', area);
+  app.addHook('onRequest', async request => {
+    request.wayBack = () => area.wayBack?.(request);
+  });
   guardForms(app, server);
   readBrowserSessions(app, server, area.sessionCookie, area.readUser);
   answerRefusals(app, area);
@@ -109,7 +117,7 @@ function answerRefusals(app: FastifyInstance, { frameOf, home }: OwnArea) {
     const refusal = refusalOf(error);
     if (!refusal) throw error;
     const { title, status, message: explanation } = refusal;
-    const link = refusal.link ?? { label: t(home.label), href: home.href };
+    const link = refusal.link ?? request.wayBack?.() ?? { label: t(home.label), href: home.href };
     if (error instanceof PasswordsBusyError) reply.header('Retry-After', busyRetrySeconds);
     const page = refusalPage(request.frameOfError?.(title) ?? { title }, { title, explanation, link });
     return sendPage(reply, page, status);

@@ -19,6 +19,11 @@ declare module 'fastify' {
      * explanation and link do not fit the route.
      */
     wayOut: (() => WayOut) | null | undefined;
+    /**
+     * Returns the link to the page that contains the form of the request. Returns undefined if the request does not name
+     * this page. See OwnArea.
+     */
+    wayBack: (() => Link | undefined) | null | undefined;
   }
 }
 
@@ -64,7 +69,10 @@ export function answerErrorPages(reporter: ErrorReporter) {
 
 function wayOn(request: FastifyRequest, status: number): Link | undefined {
   if (status === 400) return { label: t('shell.errors.bad_address.start_again'), href: pathOf(request) };
-  if (status !== 404 && status !== 405) return undefined;
+  // After a failure of the server or too many requests, the person stays on this page and tries again later.
+  if (status === 429 || status >= 500) return undefined;
+  const back = request.wayBack?.();
+  if (back || (status !== 404 && status !== 405)) return back;
   return pathOf(request).startsWith('/admin')
     ? { label: t('shell.errors.not_found.to_admin_area'), href: '/admin' }
     : { label: t('shell.home.start'), href: '/' };

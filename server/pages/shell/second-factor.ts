@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { AccountOfUser } from '../../domain/sign-in/session.ts';
-import { findAccount, isAdmin, sessionOf } from './session.ts';
+import { findAccount, isAdmin, pageOf, sessionOf } from './session.ts';
 
 /** The path of the page where users turn on two-factor sign-in. */
 export const secondFactorPath = '/admin/profile/second-factor';
@@ -17,9 +17,8 @@ export async function requireSecondFactor(request: FastifyRequest, reply: Fastif
 
 /** Returns the path of the page that turns on two-factor sign-in. After that, the page leads back to this request. */
 function pathToSecondFactor(request: FastifyRequest): string {
-  // A path that accepts only forms has no page, so the browser cannot return to it.
-  const isPage = request.server.pageRoutes.has(request.routeOptions.url ?? '');
-  const parameters = new URLSearchParams({ notice: 'required', ...(isPage ? { next: request.url } : {}) });
+  const next = pageOf(request);
+  const parameters = new URLSearchParams({ notice: 'required', ...(next === undefined ? {} : { next }) });
   return `${secondFactorPath}?${parameters}`;
 }
 

@@ -92,9 +92,16 @@ export function readBrowserSessions(
  */
 export async function requireSession(request: FastifyRequest, reply: FastifyReply) {
   if (request.browserSession) return;
-  // A path that accepts only forms has no page, so the browser cannot return to it.
-  const next = request.server.pageRoutes.has(request.routeOptions.url ?? '') ? request.url : '/admin';
-  return redirectToSignIn(request, reply, next);
+  return redirectToSignIn(request, reply, pageOf(request) ?? '/admin');
+}
+
+/**
+ * Returns the path of the page to which the browser returns if a request must wait, for example for a sign-in. A path that
+ * accepts only forms has no page. Then the function returns the path of the page that contains the form, or undefined.
+ */
+export function pageOf(request: FastifyRequest): string | undefined {
+  const isPage = request.server.pageRoutes.has(request.routeOptions.url ?? '');
+  return isPage ? request.url : request.wayBack?.()?.href;
 }
 
 /** Returns the user if the session is ordinary. An ordinary session gives access to all accounts of the user. */
@@ -108,10 +115,9 @@ export function ordinaryUserOf({ browserSession }: FastifyRequest): SignedInUser
  */
 export async function requireOrdinarySession(request: FastifyRequest) {
   if (ordinaryUserOf(request)) return;
-  const next = request.method === 'GET' ? request.url : '/admin';
   throw new Refusal(403, t('identities.bound.title'), t('identities.bound.explanation'), {
     label: t('identities.bound.sign_in'),
-    href: `/sign-in?${new URLSearchParams({ next })}`,
+    href: `/sign-in?${new URLSearchParams({ next: pageOf(request) ?? '/admin' })}`,
   });
 }
 
