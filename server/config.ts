@@ -83,6 +83,9 @@ function isPublicOrigin(text: string): boolean {
 
 const appKeyBytes = 32;
 
+/** The default of IDEA_URL: the page of an idea on this server. */
+export const ownIdeaUrl = '{base_url}/b/{board}/ideas/{id}';
+
 /** All settings of the server. Each has an environment variable, a schema, a default and a description. */
 export const settings = z.object({
   NODE_ENV: z
@@ -152,7 +155,7 @@ export const settings = z.object({
     ),
   IDEA_URL: z
     .string()
-    .default('{base_url}/b/{board}/ideas/{id}')
+    .default(ownIdeaUrl)
     .refine(template => template.includes('{id}'), 'must contain {id}')
     .describe(
       "The URL of an idea's page, for links in mails, in chat messages and in the Agent API. The server replaces {base_url} by BASE_URL, {board} by the board's slug, and {id} by the idea's id. The default is the page of the idea on this server.",

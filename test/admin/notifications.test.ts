@@ -144,8 +144,10 @@ describe('notifications', () => {
     await tell(ideaId);
     const links = async (by = visitor) =>
       [...(await by.get(path)).html.matchAll(/<p><a href="([^"]+)"/g)].map(m => m[1]);
+    const [comment] = await server.sql<{ id: number }>('select id from comments where idea_id = $1', [ideaId]);
+    const both = (idea: string) => [`${idea}?comment=${comment?.id}#comment-${comment?.id}`, idea];
     const own = `/b/${world.boardSlug}/ideas/${ideaId}`;
-    expect(await links()).toEqual(Array(2).fill(own));
+    expect(await links()).toEqual(both(own));
     expect((await visitor.get(own)).status).toBe(200);
     await server.sql('delete from memberships where user_id = $1', [userId]);
     expect((await visitor.get(own)).status).toBe(404);
@@ -162,7 +164,39 @@ describe('notifications', () => {
     await there.signIn(person.email, person.password);
     expect(await links(there)).toEqual(Array(2).fill(`https://feedback.example.com/${world.boardSlug}/${ideaId}`));
     await server.sql(`update memberships set role = 'moderator' where user_id = $1`, [userId]);
-    expect(await links()).toEqual(Array(2).fill(`/admin/ideas/${ideaId}`));
+    expect(await links()).toEqual(both(`/admin/ideas/${ideaId}`));
+  });
+
+  test('the link of a notification about a comment or a mention opens the page of comments that has the comment, for members and moderators', async () => {
+    const ideaId = await followed('Dark mode');
+    await server.sql(
+      `insert into comments (account_id, idea_id, author_id, body)
+      select $1, $2, $3, 'Comment ' || n from generate_series(1, 45) n`,
+      [world.accountId, ideaId, world.ownerId],
+    );
+    const { id: first } = await runAsUser(server, world, actorId, op => commentOnIdea(op, ideaId, 'Soon.'));
+    const { id: second } = await runAsUser(server, world, world.ownerId, op =>
+      commentOnIdea(op, ideaId, '@Grace, please test it.'),
+    );
+    await server.sql(
+      `insert into comments (account_id, idea_id, author_id, body)
+      select $1, $2, $3, 'Later ' || n from generate_series(1, 25) n`,
+      [world.accountId, ideaId, actorId],
+    );
+    expect(await runJobs(server)).toEqual([]);
+    const shownAt = async (link: string) => {
+      const [page = '', fragment] = link.split('#');
+      const comments = parse((await visitor.get(page)).html).querySelectorAll('.comments li');
+      return [comments.length <= 20, comments.some(({ id }) => id === fragment)];
+    };
+    const links = async () =>
+      [...(await visitor.get(path)).html.matchAll(/<p><a href="([^"]+)"/g)].map(([, href = '']) => href);
+    for (const role of ['member', 'moderator']) {
+      await server.sql('update memberships set role = $2 where user_id = $1', [userId, role]);
+      const [mention = '', comment = ''] = await links();
+      expect([mention, comment].map(one => one.split('#')[1])).toEqual([`comment-${second}`, `comment-${first}`]);
+      for (const link of [mention, comment]) expect([link, await shownAt(link)]).toEqual([link, [true, true]]);
+    }
   });
 
   test('after a user is removed from an account, blocked or demoted, the page, the counter and the mails show no notifications that the user may no longer read', async () => {

@@ -1,5 +1,5 @@
 import { readBoard } from '../../domain/boards/read-board.ts';
-import { commentSort, readDiscussion, type ShownComment } from '../../domain/comments/comments.ts';
+import { commentSort, findPlaceOf, readDiscussion, type ShownComment } from '../../domain/comments/comments.ts';
 import { DomainError } from '../../domain/domain-error.ts';
 import { readIdea, readShownIdea } from '../../domain/ideas/read-idea.ts';
 import { readMentions } from '../../domain/mentions/record-mentions.ts';
@@ -36,7 +36,12 @@ function readPage(visit: Visit, ideaId: number) {
     const idea = await readShownIdea(op, ideaId);
     if (!idea) throw new DomainError('not_found');
     const board = await readBoard(op);
-    const { comments, reply } = await readDiscussion(op, ideaId, visit.place(commentSort, commentsPerPage));
+    const commentId = visit.number('comment');
+    const place =
+      commentId !== undefined && visit.parameter('cursor') === ''
+        ? await findPlaceOf(op, { ideaId, commentId }, commentsPerPage)
+        : visit.place(commentSort, commentsPerPage);
+    const { comments, reply } = await readDiscussion(op, ideaId, place);
     const namesIn = await readMentions(op, idea, reply ? [...comments.rows, reply] : comments.rows);
     const merged = await listMergedIdeas(op, ideaId, visit.place(mergedSort, mergedPerPage, 'merged'));
     const target = idea.merged_into_id === null ? undefined : await readIdea(op, idea.merged_into_id);
@@ -70,6 +75,8 @@ function readPage(visit: Visit, ideaId: number) {
           body: linkedText(comment.body, namesIn(comment.id)),
         })),
         ...visit.pageLinks(ideaPath(ideaId), 'cursor', comments.nextCursor, { section: '#comments' }),
+        // The page of a comment has no cursor in its URL.
+        first: place.cursor && { label: t('shell.first_page'), href: `${visit.path(ideaPath(ideaId))}#comments` },
       },
       notes: await presentNotes(visit, op, ideaId),
       merged: {

@@ -1,4 +1,4 @@
-import { linkToIdeas } from '../../domain/ideas/present-idea.ts';
+import { atComment, linkToIdeas } from '../../domain/ideas/present-idea.ts';
 import { listFollowedIdeas, unfollowIdea } from '../../domain/notifications/followers.ts';
 import { hasIdeaPage, notificationKinds, wordsOf } from '../../domain/notifications/notification-words.ts';
 import { listNotifications, markRead, type NotificationView } from '../../domain/notifications/notifications.ts';
@@ -121,14 +121,23 @@ function presentNotification(visit: OwnVisit, notification: NotificationView) {
 }
 
 function hrefOf(visit: OwnVisit, notification: NotificationView): string | undefined {
-  const { kind, account, board, idea_id: id, public_board: publicBoard } = notification;
+  const { kind, account, board, idea_id: id, comment_id: commentId, public_board: publicBoard } = notification;
   if (kind === 'webhook.disabled') {
     const own = visit.user.accounts.find(one => one.slug === account);
     return isAdmin(own) ? pathIn(visit.request, own, '/admin/webhooks') : undefined;
   }
   // The author of a rejected or deleted idea cannot open its page, so the notification has no link.
   if (id === null || board === null || !hasIdeaPage(kind)) return undefined;
-  return ideaLink(visit, { id, account, board: publicBoard ?? board, isPublic: publicBoard !== null });
+  return ideaLink(visit, { id, commentId, account, board: publicBoard ?? board, isPublic: publicBoard !== null });
+}
+
+interface LinkedIdea {
+  id: number;
+  /** The comment that the page of the idea shows. */
+  commentId?: number | null;
+  account: string;
+  board: string;
+  isPublic: boolean;
 }
 
 /**
@@ -137,16 +146,17 @@ function hrefOf(visit: OwnVisit, notification: NotificationView): string | undef
  */
 function ideaLink(
   { user, request, server: { config } }: OwnVisit,
-  { id, account: slug, board, isPublic }: { id: number; account: string; board: string; isPublic: boolean },
+  { id, commentId, account: slug, board, isPublic }: LinkedIdea,
 ): string | undefined {
   const account = user.accounts.find(one => one.slug === slug);
-  if (isModerator(account)) return pathIn(request, account, `/admin/ideas/${id}`);
+  const onPage = (path: string) => (commentId ? atComment(path, commentId) : path);
+  if (isModerator(account)) return onPage(pathIn(request, account, `/admin/ideas/${id}`));
   const ownPage = ideaPath(board, id);
   const url = linkToIdeas(config, board)(id);
   if (url !== `${config.BASE_URL}${ownPage}`) return url;
   // Members may also read the private boards of their accounts.
-  if (account) return pathIn(request, account, ownPage);
-  return isPublic ? ownPage : undefined;
+  if (account) return onPage(pathIn(request, account, ownPage));
+  return isPublic ? onPage(ownPage) : undefined;
 }
 
 function describe(notification: NotificationView): { sentence: string; quote?: string | null } {

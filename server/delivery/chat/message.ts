@@ -1,4 +1,5 @@
 import type { EventBody } from '../../../contract/events.ts';
+import type { LinkToIdea } from '../../domain/ideas/present-idea.ts';
 import { oneLine, shortLine, truncate } from '../../text/plain-text.ts';
 
 /** A part of a sentence in one style: plain, strong or a link. The text is on one line and not escaped yet. */
@@ -27,10 +28,13 @@ const maxTitleLength = 120;
 const maxLabelLength = 60;
 const maxQuoteLength = 300;
 
-/** Describes an event in one sentence. `urlOf` returns the URL of an idea's page. */
-export function describeEvent(body: EventBody, urlOf: (board: string, ideaId: number) => string): ChatMessage {
+/** Returns the URL of an idea's page, which shows the comment, if one is given. */
+type UrlOf = (board: string, ...shown: Parameters<LinkToIdea>) => string;
+
+/** Describes an event in one sentence. The links of a message about a comment lead to the comment. */
+export function describeEvent(body: EventBody, urlOf: UrlOf): ChatMessage {
   const { board, idea } = body.data;
-  const url = urlOf(board.slug, idea.id);
+  const url = urlOf(board.slug, idea.id, body.type === 'comment.created' ? body.data.comment.id : undefined);
   const title: Run = { text: shortLine(idea.title, maxTitleLength), url };
   const actor = nameOf(body.data.actor?.name ?? 'The operator');
   const where: Run = { text: ` · ${shortLine(board.name, maxNameLength)}` };
@@ -81,10 +85,6 @@ function nameOf(name: string): Run {
   return { text: shortLine(name, maxNameLength, 'Somebody'), isStrong: true };
 }
 
-function targetOf(
-  target: { id: number; title: string },
-  board: string,
-  urlOf: (board: string, ideaId: number) => string,
-): Run {
+function targetOf(target: { id: number; title: string }, board: string, urlOf: UrlOf): Run {
   return { text: shortLine(target.title, maxTitleLength), url: urlOf(board, target.id) };
 }

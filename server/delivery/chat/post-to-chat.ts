@@ -68,7 +68,9 @@ export function postToChat(deps: TaskDependencies) {
     name: 'chat',
     async send({ kind, url, ...event }, signal) {
       const opened = { kind, url: secretBox.open(url, chatUrlPurpose) };
-      const message = describeEvent(presentEvent(event, config), (board, ideaId) => linkToIdeas(config, board)(ideaId));
+      const message = describeEvent(presentEvent(event, config), (board, ...shown) =>
+        linkToIdeas(config, board)(...shown),
+      );
       return postMessage(requests, opened, message, { now: clock.now(), signal });
     },
   };

@@ -84,13 +84,16 @@ export function mailableNotifications(db: Kysely<Tables>, accountId: Expression<
 
 /**
  * Returns the URL of the page with more information about a notification. Returns null for a rejected or deleted idea,
- * because its author cannot open its page. A merged idea is shown on the page of its target.
+ * because its author cannot open its page. A merged idea is shown on the page of its target. The page of a notification
+ * about a comment shows this comment.
  */
 export function pageOfNotification(
   config: Parameters<typeof linkToIdeas>[0] & Pick<Config, 'BASE_URL'>,
-  { kind, idea_id, target_id, board_slug }: MailableNotification,
+  { kind, idea_id, target_id, board_slug, comment_id }: MailableNotification,
 ): ReturnType<LinkToIdea> | null {
   if (!hasIdeaPage(kind)) return null;
   const shownId = kind === 'idea.merged' ? target_id : idea_id;
-  return shownId === null || board_slug === null ? config.BASE_URL : linkToIdeas(config, board_slug)(shownId);
+  return shownId === null || board_slug === null
+    ? config.BASE_URL
+    : linkToIdeas(config, board_slug)(shownId, comment_id);
 }

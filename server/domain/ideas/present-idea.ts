@@ -1,13 +1,16 @@
 import type { Idea, VoteValue } from '../../../contract/idea.ts';
 import { statusOfCategory } from '../../../contract/status.ts';
-import type { Config } from '../../config.ts';
+import { type Config, ownIdeaUrl } from '../../config.ts';
 import { presentTime } from '../time.ts';
 import type { IdeaView } from './read-idea.ts';
 
 export const voteOfNumber = { '-1': 'down', 0: 'none', 1: 'up' } as const satisfies Record<string, VoteValue>;
 
-/** A function that takes the id of an idea and returns the URL of the idea's page. */
-export type LinkToIdea = (ideaId: number) => string;
+/**
+ * A function that takes the id of an idea and returns the URL of the idea's page. With the id of a comment, the page
+ * shows this comment, if it is a page of this server.
+ */
+export type LinkToIdea = (ideaId: number, commentId?: number | null) => string;
 
 export function presentIdea(idea: IdeaView & { body_truncated?: boolean }, linkTo: LinkToIdea): Idea {
   return {
@@ -42,5 +45,14 @@ export function linkToIdeas(config: LinkSettings, boardSlug: string): LinkToIdea
   const baseUrl = config.BASE_URL.replace(/\/+$/, '');
   const board = encodeURIComponent(boardSlug);
   const template = config.IDEA_URL.replace(/\{(base_url|board)\}/g, (_, name) => (name === 'board' ? board : baseUrl));
-  return ideaId => template.replaceAll('{id}', String(ideaId));
+  return (ideaId, commentId) => {
+    const url = template.replaceAll('{id}', String(ideaId));
+    // The pages of another website do not know the parameter.
+    return commentId && config.IDEA_URL === ownIdeaUrl ? atComment(url, commentId) : url;
+  };
+}
+
+/** Adds a comment to the URL or path of an idea's page. The page then shows this comment, with the comment as its fragment. */
+export function atComment(url: string, commentId: number): string {
+  return `${url}${url.includes('?') ? '&' : '?'}comment=${commentId}#comment-${commentId}`;
 }

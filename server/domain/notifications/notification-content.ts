@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { mentionerInEvent, mentioningTextInEvent, textInEvent } from '../events/recorded-event.ts';
+import { commentIdInEvent, mentionerInEvent, mentioningTextInEvent, textInEvent } from '../events/recorded-event.ts';
 
 /**
  * Selects the content of a notification. The SQL aliases are `n` for the notification, `e` for its event and `w` for
@@ -25,6 +25,11 @@ export function contentOfNotification(maxLength: number) {
       when 'idea.deleted' then ${textInEvent('reason')}
       when 'webhook.disabled' then w.disabled_reason
     end`.as('detail'),
+    // The comment that the notification is about. An official reply is above the comments, so it needs no link, except if
+    // it mentions the reader.
+    sql<number | null>`case when n.kind in ('comment.created', 'user.mentioned') then ${commentIdInEvent} end`.as(
+      'comment_id',
+    ),
     sql<string | null>`w.url`.as('endpoint_url'),
   ] as const;
 }

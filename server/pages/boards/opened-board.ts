@@ -7,6 +7,7 @@ import {
   readSessionWithBoards,
 } from '../../domain/boards/read-board.ts';
 import { DomainError } from '../../domain/domain-error.ts';
+import { atComment } from '../../domain/ideas/present-idea.ts';
 import { findMember } from '../../domain/members/find-actor.ts';
 import type { Actor, ReadOperation } from '../../domain/operation.ts';
 import type { AccountOfUser } from '../../domain/sign-in/session.ts';
@@ -214,8 +215,7 @@ export function pathToComment(
   { ideaId, commentId }: { ideaId: number; commentId: number },
   parameters: { notice?: string } = {},
 ): string {
-  const comment = String(commentId);
-  return `${pathOn(request, `/ideas/${ideaId}`, { ...parameters, comment })}#comment-${comment}`;
+  return atComment(pathOn(request, `/ideas/${ideaId}`, parameters), commentId);
 }
 
 const hour = 3_600;

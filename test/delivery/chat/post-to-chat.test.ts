@@ -112,6 +112,19 @@ describe('a chat channel', () => {
     ]);
   });
 
+  test('the links of a post about a comment show the comment on the page of the idea', async () => {
+    await insertChannel('mattermost');
+    await insertChannel('teams');
+    const { id } = await runAsUser(server, world, world.ownerId, op => commentOnIdea(op, ideaId, 'Soon.'));
+    expect(await runJobs(server)).toEqual([]);
+    const [mattermost, teams] = ['/mattermost', '/teams'].map(one =>
+      JSON.parse(chat.received.find(({ path }) => path === one)?.body ?? ''),
+    );
+    const url = `https://ideas.example.com/b/${world.boardSlug}/ideas/${ideaId}?comment=${id}#comment-${id}`;
+    expect(mattermost.text).toContain(`commented on [Dark mode](${url})`);
+    expect(teams.attachments[0].content.actions[0].url).toBe(url);
+  });
+
   test('a chat job that an older server version queued without an account id still sends its post to the channel', async () => {
     const channelId = await insertChannel('slack');
     await setStatus();

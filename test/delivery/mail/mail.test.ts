@@ -106,7 +106,7 @@ describe('a notification mail', () => {
     expect(raw).not.toMatch(/^Precedence: /im);
   });
 
-  test('the mail about a new comment quotes the comment', async () => {
+  test('the mail about a new comment quotes the comment, and if the operator has set IDEA_URL, the link of the mail is this URL without the comment', async () => {
     await createFollower('grace');
     await runAsUser(server, world, world.ownerId, op => commentOnIdea(op, ideaId, 'We will do this\nsoon.'));
     await runJobs(server);
@@ -114,6 +114,7 @@ describe('a notification mail', () => {
     const { mail } = smtp.received[0] ?? {};
     expect(mail?.subject).toBe('The owner commented on “Dark mode”');
     expect(mail?.text).toContain('> We will do this\n> soon.');
+    expect(mail?.text).toContain(`/boards/${world.boardSlug}/${ideaId}?from=mail&x=1\n`);
   });
 
   test('the mail about a merge links to the idea that the other idea was merged into', async () => {

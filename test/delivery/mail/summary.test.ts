@@ -150,11 +150,12 @@ describe('the content of a summary', () => {
   test('a summary has the notifications in the order of their times, each with its quotation and its link, and explains how to change the mails', async () => {
     await createFollower('grace', 'daily');
     await setStatus('planned');
-    await comment('We begin <b>in spring</b>.\n-- x\nSee https://a.example/b');
+    const { id } = await comment('We begin <b>in spring</b>.\n-- x\nSee https://a.example/b');
     await runJobs(server);
     await mailSummaries('daily');
     const { mail, raw } = smtp.received[0] ?? {};
     const url = `https://ideas.example.com/b/${world.boardSlug}/ideas/${ideaId}`;
+    const commentUrl = `${url}?comment=${id}#comment-${id}`;
     const [slug] = await server.sql<{ slug: string }>('select slug from accounts where id = $1', [world.accountId]);
     expect(mail?.text?.replace(/token=\S+/, 'token=TOKEN')).toBe(`* The owner moved “Dark mode” to planned.
 Read the idea: ${url}
@@ -163,7 +164,7 @@ Read the idea: ${url}
 > We begin <b>in spring</b>.
 > -- x
 > See https://a.example/b
-Read the idea: ${url}
+Read the idea: ${commentUrl}
 
 See all notifications:
 https://ideas.example.com/admin/profile/notifications?account=${slug?.slug}
@@ -175,7 +176,7 @@ Get no more mail: https://ideas.example.com/unsubscribe?token=TOKEN
 `);
     expect(mail?.html).toContain('We begin &lt;b&gt;in spring&lt;/b&gt;.');
     expect(mail?.html).not.toContain('<b>');
-    expect(mail?.html?.split(`href="${url}"`)).toHaveLength(3);
+    for (const href of [url, commentUrl]) expect(mail?.html).toContain(`href="${href}"`);
     expect(raw).toMatch(/^List-Unsubscribe-Post: List-Unsubscribe=One-Click/im);
   });
 
