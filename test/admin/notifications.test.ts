@@ -6,6 +6,7 @@ import { commentOnIdea } from '../../server/domain/comments/comments.ts';
 import { deleteIdea } from '../../server/domain/ideas/change-idea.ts';
 import { followIdea } from '../../server/domain/notifications/followers.ts';
 import { setIdeaStatus } from '../../server/domain/statuses/set-idea-status.ts';
+import { readAudit } from '../helpers/audit.ts';
 import { createMember, createUser, createWorld, insertIdea, type World } from '../helpers/fixtures.ts';
 import { runJobs } from '../helpers/jobs.ts';
 import { runAsUser } from '../helpers/run-as-user.ts';
@@ -47,6 +48,15 @@ async function tell(ideaId: number, comment = 'Soon.') {
   expect(await runJobs(server)).toEqual([]);
 }
 
+const sentencesIn = (html: string) =>
+  [...html.matchAll(/<(?:p|button class="button-link")>(?:<a[^>]*>)?<bdi>([^<]+)/g)].map(([, text]) => text);
+
+/** Marks all notifications of the user as read, and returns the links of the notifications on the page. */
+async function readLinks(by = visitor) {
+  await server.sql('update notifications set read_at = now() where user_id = $1', [userId]);
+  return [...(await by.get(path)).html.matchAll(/<p><a href="([^"]+)"/g)].map(([, href = '']) => href);
+}
+
 const unread = async (id = userId) =>
   (
     await server.sql<{ id: number }>(
@@ -73,8 +83,7 @@ describe('notifications', () => {
     expect((await visitor.get(path)).html).toContain('You have no notifications yet');
     await tell(ideaId);
     const { html } = await visitor.get(path);
-    const sentences = [...html.matchAll(/<p>(?:<a[^>]*>)?<bdi>([^<]+)/g)].map(([, text]) => text);
-    expect(sentences).toEqual(['Ada commented on “Dark mode”:', 'Ada moved “Dark mode” to planned.']);
+    expect(sentencesIn(html)).toEqual(['Ada commented on “Dark mode”:', 'Ada moved “Dark mode” to planned.']);
     expect(html).toContain('Soon.');
     expect(html).toContain('2 new<span');
     // Opening the page does not mark a notification as read.
@@ -97,8 +106,7 @@ describe('notifications', () => {
   test('a reader whose browser prefers German sees their notifications in German', async () => {
     await tell(await followed('Dark mode'));
     const { html } = await visitor.get(path, { headers: { 'accept-language': 'de' } });
-    const sentences = [...html.matchAll(/<p>(?:<a[^>]*>)?<bdi>([^<]+)/g)].map(([, text]) => text);
-    expect(sentences).toEqual(['Ada hat „Dark mode“ kommentiert:', 'Ada hat „Dark mode“ auf planned gesetzt.']);
+    expect(sentencesIn(html)).toEqual(['Ada hat „Dark mode“ kommentiert:', 'Ada hat „Dark mode“ auf planned gesetzt.']);
   });
 
   test('a user cannot mark the notifications of another user as read', async () => {
@@ -142,16 +150,14 @@ describe('notifications', () => {
   test('a notification has a link to its idea only if the user may read the linked page', async () => {
     const ideaId = await followed('Dark mode');
     await tell(ideaId);
-    const links = async (by = visitor) =>
-      [...(await by.get(path)).html.matchAll(/<p><a href="([^"]+)"/g)].map(m => m[1]);
     const [comment] = await server.sql<{ id: number }>('select id from comments where idea_id = $1', [ideaId]);
     const both = (idea: string) => [`${idea}?comment=${comment?.id}#comment-${comment?.id}`, idea];
     const own = `/b/${world.boardSlug}/ideas/${ideaId}`;
-    expect(await links()).toEqual(both(own));
+    expect(await readLinks()).toEqual(both(own));
     expect((await visitor.get(own)).status).toBe(200);
     await server.sql('delete from memberships where user_id = $1', [userId]);
     expect((await visitor.get(own)).status).toBe(404);
-    expect(await links()).toEqual([]);
+    expect(await readLinks()).toEqual([]);
     await server.sql(`insert into memberships (account_id, user_id, role) values ($1, $2, 'member')`, [
       world.accountId,
       userId,
@@ -162,9 +168,60 @@ describe('notifications', () => {
     });
     const there = new Visitor(elsewhere);
     await there.signIn(person.email, person.password);
-    expect(await links(there)).toEqual(Array(2).fill(`https://feedback.example.com/${world.boardSlug}/${ideaId}`));
+    expect(await readLinks(there)).toEqual(Array(2).fill(`https://feedback.example.com/${world.boardSlug}/${ideaId}`));
     await server.sql(`update memberships set role = 'moderator' where user_id = $1`, [userId]);
-    expect(await links()).toEqual(both(`/admin/ideas/${ideaId}`));
+    expect(await readLinks()).toEqual(both(`/admin/ideas/${ideaId}`));
+  });
+
+  test('a user who opens an unread notification comes to the idea, and the notification is read, but opening a page in advance marks nothing as read', async () => {
+    const ideaId = await followed('Dark mode');
+    await tell(ideaId);
+    const [older = 0, newer = 0] = await unread();
+    server.auditLines.length = 0;
+    const opened = await visitor.submit(path, `${path}/${older}/open`);
+    expect([opened.status, opened.location]).toEqual([303, `/b/${world.boardSlug}/ideas/${ideaId}`]);
+    expect((await visitor.get(opened.location ?? '')).html).toContain('<h1 dir="auto">Dark mode</h1>');
+    expect(await unread()).toEqual([newer]);
+    expect(readAudit(server.auditLines)).toMatchObject([{ event: 'notifications.read', user_id: userId, count: 1 }]);
+    const { html } = await visitor.get(path);
+    expect([html.match(/>New</g)?.length, html.includes(`<a href="${opened.location}">`)]).toEqual([1, true]);
+    expect((await visitor.get(`${path}/${newer}/open`)).status).toBe(405);
+    expect(await unread()).toEqual([newer]);
+  });
+
+  test('an unread notification opens an idea on the website in IDEA_URL through a page that forwards the browser', async () => {
+    const ideaId = await followed('Dark mode');
+    await tell(ideaId);
+    const [id] = await unread();
+    const elsewhere = await startServerForTest({
+      on: server,
+      environment: { IDEA_URL: 'https://feedback.example.com/{board}/{id}' },
+    });
+    const there = await signedIn(elsewhere, userId);
+    const opened = await there.submit(path, `${path}/${id}/open`);
+    const url = `https://feedback.example.com/${world.boardSlug}/${ideaId}`;
+    expect([opened.status, opened.html.includes(`content="0; url=${url}"`)]).toEqual([200, true]);
+    expect(opened.html).toContain(`href="${url}">Continue to <bdi>feedback.example.com</bdi></a>`);
+    expect(await unread()).toHaveLength(1);
+  });
+
+  test('a user cannot open a notification of another user or of an account that the user has left, and a notification of a deleted idea only becomes read', async () => {
+    const ideaId = await followed('Dark mode');
+    await administer(server, admin => followIdea(admin, world.accountId, { ideaId, userId: world.ownerId }));
+    await tell(ideaId);
+    const [other] = await unread(world.ownerId);
+    const [older, newer] = await unread();
+    const fields = hiddenFields((await visitor.get(path)).html, '/admin/sign-out');
+    const open = (id: number | string | undefined) => visitor.post(`${path}/${id}/open`, fields);
+    for (const id of [other, 'x', '0', '9'.repeat(15)]) expect([id, (await open(id)).status]).toEqual([id, 404]);
+    expect((await visitor.post(`${path}/${older}/open`, {})).status).toBe(403);
+    expect(await unread(world.ownerId)).toContain(other);
+    await server.sql(`update notifications set kind = 'idea.deleted' where id = $1`, [older]);
+    expect((await open(older)).location).toBe(`${path}?notice=read`);
+    expect(await unread()).toEqual([newer]);
+    await server.sql('delete from memberships where user_id = $1', [userId]);
+    expect((await open(newer)).status).toBe(404);
+    expect(await unread()).toEqual([newer]);
   });
 
   test('the link of a notification about a comment or a mention opens the page of comments that has the comment, for members and moderators', async () => {
@@ -189,11 +246,9 @@ describe('notifications', () => {
       const comments = parse((await visitor.get(page)).html).querySelectorAll('.comments li');
       return [comments.length <= 20, comments.some(({ id }) => id === fragment)];
     };
-    const links = async () =>
-      [...(await visitor.get(path)).html.matchAll(/<p><a href="([^"]+)"/g)].map(([, href = '']) => href);
     for (const role of ['member', 'moderator']) {
       await server.sql('update memberships set role = $2 where user_id = $1', [userId, role]);
-      const [mention = '', comment = ''] = await links();
+      const [mention = '', comment = ''] = await readLinks();
       expect([mention, comment].map(one => one.split('#')[1])).toEqual([`comment-${second}`, `comment-${first}`]);
       for (const link of [mention, comment]) expect([link, await shownAt(link)]).toEqual([link, [true, true]]);
     }
@@ -247,9 +302,8 @@ describe('notifications', () => {
       [world.accountId, userId, id],
     );
     await server.sql(`update memberships set role = 'admin' where user_id = $1`, [userId]);
-    const { html } = await visitor.get(path);
-    expect(html).toContain('The webhook to https://hooks.example.com/a was disabled:');
-    expect(html).toContain('<p><a href="/admin/webhooks">');
+    expect((await visitor.get(path)).html).toContain('The webhook to https://hooks.example.com/a was disabled:');
+    expect(await readLinks()).toEqual(['/admin/webhooks']);
   });
 });
 

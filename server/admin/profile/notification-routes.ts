@@ -1,3 +1,4 @@
+import { DomainError } from '../../domain/domain-error.ts';
 import { atComment, linkToIdeas } from '../../domain/ideas/present-idea.ts';
 import { listFollowedIdeas, unfollowIdea } from '../../domain/notifications/followers.ts';
 import { hasIdeaPage, notificationKinds, wordsOf } from '../../domain/notifications/notification-words.ts';
@@ -8,7 +9,7 @@ import { updateUser } from '../../domain/users/edit-user.ts';
 import { lockUser } from '../../domain/users/find-user.ts';
 import { ideaPath } from '../../pages/boards/opened-board.ts';
 import { isAdmin, isModerator, pathIn } from '../../pages/shell/session.ts';
-import { shownName, showTime } from '../../pages/shell/show.ts';
+import { shownHost, shownName, showTime } from '../../pages/shell/show.ts';
 import type { Route } from '../../pages/shell/visit.ts';
 import { t } from '../../text/catalogue.ts';
 import { shortLine } from '../../text/plain-text.ts';
@@ -22,22 +23,24 @@ const notificationsPath = '/admin/profile/notifications';
 const followingPath = '/admin/profile/following';
 
 /**
- * The pages for the signed-in user's notifications and followed ideas in all accounts. Opening a page does not mark
- * notifications as read. Only the buttons on the page do this.
+ * The pages for the signed-in user's notifications and followed ideas in all accounts.
+ *
+ * A GET request never marks a notification as read, because browsers and other programs may open links in advance. So
+ * the sentence of an unread notification is the button of a form, which marks the notification and then opens its page.
+ * The server finds the path of this page itself, so that the form cannot redirect to another website. The sentence of a
+ * read notification is an ordinary link.
  */
 export const notificationRoutes: Route<AccountOfUser | undefined>[] = [
   { path: notificationsPath, show: showNotifications },
   { path: `${notificationsPath}/read`, run: readAll },
   { path: `${notificationsPath}/:id/read`, run: readOne },
+  { path: `${notificationsPath}/:id/open`, run: openOne },
   { path: followingPath, show: showFollowing },
   { path: `${followingPath}/:id/unfollow`, run: unfollow },
 ];
 
 async function showNotifications(visit: OwnVisit) {
-  const beforeId = visit.number('before');
-  const accountIds = visit.user.accounts.map(({ id }) => id);
-  const filter = { beforeId, accountIds, limit: perPage + 1 };
-  const fetched = await listNotifications(visit.server.database, visit.user.id, null, filter);
+  const fetched = await readNotifications(visit, { beforeId: visit.number('before'), limit: perPage + 1 });
   const { rows: shown, hasMore } = cutRows(fetched, perPage);
   const data = {
     navigation: ownNavigation(visit, notificationsPath),
@@ -52,6 +55,12 @@ async function showNotifications(visit: OwnVisit) {
   });
 }
 
+/** Reads notifications that the user may see in this session, the newest first. */
+function readNotifications({ server, user }: OwnVisit, place: { beforeId: number | undefined; limit: number }) {
+  const accountIds = user.accounts.map(({ id }) => id);
+  return listNotifications(server.database, user.id, null, { ...place, accountIds });
+}
+
 async function readAll(visit: OwnVisit) {
   const newest = visit.field('up_to');
   const upToId = /^\d{1,15}$/.test(newest) ? Number(newest) : 0;
@@ -59,9 +68,24 @@ async function readAll(visit: OwnVisit) {
   return visit.path(notificationsPath, { notice: 'all_read' });
 }
 
+function markOne(visit: OwnVisit) {
+  return visit.administer(admin => markRead(admin, visit.user.id, [visit.id()], visit.user.only_account_id));
+}
+
 async function readOne(visit: OwnVisit) {
-  await visit.administer(admin => markRead(admin, visit.user.id, [visit.id()], visit.user.only_account_id));
+  await markOne(visit);
   return visit.path(notificationsPath, { ...placeOf(visit), notice: 'read' });
+}
+
+async function openOne(visit: OwnVisit) {
+  const id = visit.id();
+  const [notification] = await readNotifications(visit, { beforeId: id + 1, limit: 1 });
+  if (notification?.id !== id) throw new DomainError('not_found');
+  const href = hrefOf(visit, notification);
+  // The page that the notification led to may have gone meanwhile.
+  if (href === undefined) return readOne(visit);
+  await markOne(visit);
+  return href.startsWith('/') ? href : visit.forward(href, shownHost(URL.parse(href)?.host ?? ''));
 }
 
 export async function setMentions(visit: OwnVisit) {
@@ -110,13 +134,16 @@ function presentNotification(visit: OwnVisit, notification: NotificationView) {
   const account = accounts.find(({ slug }) => slug === notification.account);
   const { sentence, quote } = describe(notification);
   const isRead = notification.read_at !== null;
+  const href = hrefOf(visit, notification);
+  const path = `${notificationsPath}/${notification.id}`;
   return {
     sentence,
     quote: quote ? shortLine(quote, maxQuoteLength, '') : undefined,
-    href: hrefOf(visit, notification),
+    href,
+    openPath: isRead || href === undefined ? undefined : visit.path(`${path}/open`, placeOf(visit)),
     account: accounts.length === 1 && account ? undefined : shownName(account?.name ?? notification.account),
     created: showTime(new Date(notification.created_at)),
-    readPath: isRead ? undefined : visit.path(`${notificationsPath}/${notification.id}/read`, placeOf(visit)),
+    readPath: isRead ? undefined : visit.path(`${path}/read`, placeOf(visit)),
   };
 }
 

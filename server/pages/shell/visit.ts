@@ -231,6 +231,14 @@ export class Visit<Account extends AccountOfUser | undefined = AccountOfUser> {
   }
 
   /**
+   * Sends the browser to a page of another server after a form. The answer is a page that redirects the browser. An HTTP
+   * redirect would not work, because the content security policy does not allow a form to redirect to another server.
+   */
+  forward(href: string, name: string): Answer {
+    return this.page(forwardPage, { title: t('shell.forward.title'), refresh: href }, { href, name });
+  }
+
+  /**
    * Returns the links to the next and the first page of a list. `name` is the query parameter with a page's position.
    * `next` is the position of the next page, if there is one. `kept` has the list's other query parameters.
    */
@@ -266,6 +274,7 @@ export class Visit<Account extends AccountOfUser | undefined = AccountOfUser> {
 }
 
 const confirmationPage = definePage<object>('pages/shell/confirmation');
+const forwardPage = definePage<object>('pages/shell/forward');
 
 /**
  * The highest allowed page number. Real lists have fewer pages. PostgreSQL can still compute the row offset of this

@@ -68,10 +68,7 @@ export function serveProviders(app: FastifyInstance, server: ServerDependencies,
     return visit.page('provider', t('identities.sign_in.title', { account: data.account }), data, { problem });
   }
 
-  /**
-   * Sends the person to the provider. The answer is a page that redirects the browser. An HTTP redirect would not work,
-   * because the content security policy does not allow a form to redirect to another server.
-   */
+  /** Sends the person to the provider. */
   async function begin(visit: Visit<undefined>) {
     const provider = await requireProvider(visit);
     const flow = flows.begin(visit.reply, provider, nextOf(visit));
@@ -79,8 +76,7 @@ export function serveProviders(app: FastifyInstance, server: ServerDependencies,
     const href = await openid
       .begin(accessOf(provider), redirectUri, flow)
       .catch(error => fail(visit, provider, flow, error));
-    const data = { name: shownName(provider.name), href };
-    return visit.page('provider-forward', { title: t('identities.forward.title'), refresh: href }, data);
+    return visit.forward(href, shownName(provider.name));
   }
 
   async function finish(visit: Visit<undefined>) {
