@@ -1,11 +1,13 @@
 import { beforeEach, expect, test } from 'vitest';
 import { endAllSessions } from '../../server/domain/sign-in/session.ts';
 import { hiddenFields, signedIn, type Visitor } from '../admin/visitor.ts';
-import { createMember, createWorld, issueToken, type World } from '../helpers/fixtures.ts';
+import { createMember, createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
 import { rawRequest } from '../helpers/raw-request.ts';
 import { startServerForFile } from '../helpers/server.ts';
+import { signInOperator } from '../operator/operators.ts';
 
-const server = await startServerForFile();
+// With the second change in an hour, a member exceeds the limit.
+const server = await startServerForFile({ environment: { RATE_LIMIT_MEMBER: '1' } });
 let world: World;
 let adminId: number;
 let admin: Visitor;
@@ -45,17 +47,26 @@ test('a token that is revoked before the body of its request has arrived changes
   expect(await server.sql('select from ideas where account_id = $1', [world.accountId])).toEqual([]);
 });
 
-/** Sends the form that saves who may join the account. The form arrives only after `change`. */
-async function saveLate(change: () => Promise<unknown>) {
-  const path = '/admin/account/joining';
-  const { html } = await admin.get('/admin/account');
-  const fields = { ...hiddenFields(html, path), join_rule: 'everybody', join_domains: '' };
+/** Sends a form of a signed-in person. The form arrives only after `change`. */
+function submitLate(
+  visitor: Visitor,
+  { page, path, fields }: { page: string; path: string; fields: Record<string, string> },
+  change: () => Promise<unknown>,
+) {
   const headers = {
-    cookie: [...admin.cookies].map(([name, value]) => `${name}=${value}`).join('; '),
+    cookie: [...visitor.cookies].map(([name, value]) => `${name}=${value}`).join('; '),
     origin: server.baseUrl,
     'content-type': 'application/x-www-form-urlencoded',
   };
-  return sendLate(path, headers, new URLSearchParams(fields).toString(), change);
+  const body = new URLSearchParams({ ...hiddenFields(page, path), ...fields }).toString();
+  return sendLate(path, headers, body, change);
+}
+
+/** Sends the form that saves who may join the account. The form arrives only after `change`. */
+async function saveLate(change: () => Promise<unknown>) {
+  const { html: page } = await admin.get('/admin/account');
+  const fields = { join_rule: 'everybody', join_domains: '' };
+  return submitLate(admin, { page, path: '/admin/account/joining', fields }, change);
 }
 
 const joinRule = async () => {
@@ -79,4 +90,52 @@ test('a form changes nothing if its sender was signed out everywhere, demoted or
   await server.sql(`update memberships set role = 'admin' where user_id = $1`, [adminId]);
   const removed = await saveLate(() => server.sql('delete from memberships where user_id = $1', [adminId]));
   expect([removed.status, await joinRule()]).toEqual([403, rule]);
+});
+
+test('an admin without a second factor changes nothing if the account begins to require one before the form has arrived', async () => {
+  const rule = await joinRule();
+  const late = await saveLate(() =>
+    server.sql('update accounts set requires_second_factor = true where id = $1', [world.accountId]),
+  );
+  expect([late.status, late.headers.get('location')]).toEqual([303, '/admin/profile/second-factor?notice=required']);
+  expect(await joinRule()).toBe(rule);
+});
+
+test('a person who is no longer an operator when the form arrives gets 404 and deletes no account', async () => {
+  const { id, visitor, password } = await signInOperator(server);
+  const path = `/operator/accounts/${world.accountId}/delete`;
+  const { html: page } = await visitor.get(path);
+  const late = await submitLate(visitor, { page, path, fields: { current_password: password } }, () =>
+    server.sql('update users set is_operator = false where id = $1', [id]),
+  );
+  expect(late.status).toBe(404);
+  expect(
+    await server.sql('select from accounts where id = $1 and deletion_scheduled_at is not null', [world.accountId]),
+  ).toEqual([]);
+});
+
+test('a moderator who is removed before their form has arrived gets 404 for a private board and reads none of its ideas', async () => {
+  const userId = await createMember(server, world.accountId, 'moderator');
+  const moderator = await signedIn(server, userId);
+  const ideaId = await insertIdea(server, world, { title: 'Dark mode for the secret app' });
+  const root = `/b/${world.boardSlug}`;
+  // Uses up the member's limit. After that, the server refuses a vote and shows the page of the idea again.
+  await moderator.submit(`${root}/ideas/${ideaId}`, `${root}/ideas/${ideaId}/vote`, { value: 'up' });
+  const forms = [
+    { page: `${root}/new`, path: `${root}/new`, fields: { title: 'Dark mode for the app', body: 'Easy on the eyes.' } },
+    { page: `${root}/ideas/${ideaId}`, path: `${root}/ideas/${ideaId}/vote`, fields: { value: 'up' } },
+  ];
+  for (const form of forms) {
+    const { html: page } = await moderator.get(form.page);
+    const inTime = await submitLate(moderator, { ...form, page }, async () => {});
+    expect(inTime.text).toContain('secret app');
+    const late = await submitLate(moderator, { ...form, page }, () =>
+      server.sql('delete from memberships where user_id = $1', [userId]),
+    );
+    expect([late.status, late.text.includes('secret app')], form.path).toEqual([404, false]);
+    await server.sql(`insert into memberships (account_id, user_id, role) values ($1, $2, 'moderator')`, [
+      world.accountId,
+      userId,
+    ]);
+  }
 });

@@ -27,7 +27,7 @@ interface BoardOfRequest {
   root: string;
   isEmbedded: boolean;
   isPublic: boolean;
-  /** The board with its statuses and tags, as it was when the request began. */
+  /** The board with its statuses and tags, as it was when the server last checked who sends the request. */
   board: BoardView;
   /** The account of the board. Undefined if the signed-in person is not a member of this account. */
   account: AccountOfUser | undefined;

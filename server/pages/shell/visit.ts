@@ -83,7 +83,10 @@ export interface Question {
   frame?: Frame;
 }
 
-/** Adds routes to the server. The `onRequest` hooks check the session. Without hooks, everybody can use the routes. */
+/**
+ * Adds routes to the server. The `onRequest` hooks check the session. Without hooks, everybody can use the routes. If the
+ * body of a form was late, the hooks run again after the body, because the person may have lost a right meanwhile.
+ */
 export function serveRoutes<Account extends AccountOfUser | undefined>(
   app: FastifyInstance,
   server: ServerDependencies,
@@ -92,6 +95,9 @@ export function serveRoutes<Account extends AccountOfUser | undefined>(
   onRequest: onRequestAsyncHookHandler[] = [requireSession, nameAccount, requireSecondFactorOfAdmins],
 ) {
   const config = { isForVisitors: onRequest.length === 0 };
+  const preValidation = onRequest.map((hook): onRequestAsyncHookHandler => {
+    return async (request, reply) => (request.isBodyLate ? hook.call(app, request, reply) : undefined);
+  });
   const answerWith = (answerOf: (visit: Visit<Account>) => Answer | Promise<Answer>) => {
     return async (request: FastifyRequest, reply: FastifyReply) => {
       const answer = await answerOf(new Visit(server, request, reply, accountOf(request)));
@@ -114,7 +120,7 @@ export function serveRoutes<Account extends AccountOfUser | undefined>(
           return again(visit, explain(error));
         }
       });
-      app.post(path, { onRequest, config }, handler);
+      app.post(path, { onRequest, preValidation, config }, handler);
     }
   }
 }
