@@ -158,6 +158,20 @@ describe('signing up from a board', () => {
     expect((await visitor.get(boardPath())).status).toBe(404);
   });
 
+  test('a new password invalidates the sign-up links that the same address got before the person signed up', async () => {
+    await letJoin('everybody');
+    const email = newAddress();
+    const [used, unused] = [await linkFor(email), await linkFor(email)];
+    expect((await follow(new Visitor(server), used, 'Grace')).status).toBe(303);
+    const [user] = await server.sql<{ id: number }>('select id from users where email = $1', [email]);
+    await givePassword(server, user?.id ?? 0);
+    const thief = new Visitor(server);
+    expect((await follow(thief, unused, 'Grace')).status).toBe(404);
+    expect(thief.cookies.size).toBe(0);
+    expect(await server.sql('select from sessions where user_id = $1', [user?.id])).toEqual([]);
+    expect(await server.sql('select from sign_in_links where canonical_email = $1', [email])).toEqual([]);
+  });
+
   test('a user with two-factor sign-in who follows a sign-up link becomes a member only after entering a code and pressing the join button', async () => {
     await letJoin('everybody');
     const email = newAddress();

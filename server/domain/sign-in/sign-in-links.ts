@@ -186,13 +186,17 @@ export async function readSignInLink(db: Queryable, token: string, now: Date): P
 }
 
 const deleteLinks = query('delete_sign_in_links', (db, $: Arguments<{ userId: number }>) =>
-  db.deleteFrom('sign_in_links').where('user_id', '=', $.userId),
+  db.deleteFrom('sign_in_links').where(l => {
+    const address = db.selectFrom('users as u').select('u.canonical_email').where('u.id', '=', $.userId);
+    return l.or([l('user_id', '=', $.userId), l('canonical_email', '=', address)]);
+  }),
 );
 
 /**
- * Deletes a user's sign-in links. Call this function after a change of the user's password, before the user's sessions
- * end. Somebody may use a link at the same moment. Then either the link's session has already started and ends with the
- * other sessions, or the link no longer works.
+ * Deletes a user's sign-in links, and the links to sign up that the user's address got earlier. Such a link also signs
+ * the user in. Call this function after a change of the user's password, before the user's sessions end. Somebody may
+ * use a link at the same moment. Then either the link's session has already started and ends with the other sessions, or
+ * the link no longer works.
  */
 export async function endSignInLinks(db: Queryable, userId: number): Promise<void> {
   await db.query(deleteLinks, { userId });
