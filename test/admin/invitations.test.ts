@@ -329,6 +329,23 @@ describe('an invitation', () => {
     expect(await membersWith(email)).toEqual([{ role: 'owner' }]);
   });
 
+  test('an invitation to an e-mail address that differs only in ä and Ä revokes the first invitation, which needs the right to manage its role', async () => {
+    const email = `Ämilia-${++count}@example.com`;
+    const similar = email.toLowerCase();
+    const path = await invited(email, 'owner', owner);
+    const [first] = await rows(email);
+    server.auditLines.length = 0;
+    expect((await invite(similar)).status).toBe(403);
+    expect([await rows(email), await works(path), server.auditLines]).toEqual([[first], true, []]);
+    await invited(similar, 'member', owner);
+    expect(await rows(email)).toMatchObject([{ role: 'member' }]);
+    expect(await works(path)).toBe(false);
+    expect(readAudit(server.auditLines).slice(0, 2)).toMatchObject([
+      { event: 'invitation.revoked', by_user_id: world.ownerId, invitation_id: first?.id, role: 'owner' },
+      { event: 'invitation.created', by_user_id: world.ownerId, role: 'member' },
+    ]);
+  });
+
   test.each([
     ['an invalid address', { email: 'nobody' }, 422, 'is not an e-mail address'],
     ['an unknown role', { role: 'king' }, 422, 'Choose a role'],

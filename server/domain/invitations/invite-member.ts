@@ -53,13 +53,18 @@ export async function inviteMember(
   const secret = isMailed ? undefined : makeSecret();
   const expiresAt = new Date(admin.now.getTime() + invitationDays * 86_400_000);
   // An index for the previous version of the server requires lower(email) to be unique within the account. So an
-  // invitation with another canonical address but the same lower(email) must be deleted first.
-  await admin.db
+  // invitation with another canonical address but the same lower(email) must be revoked first.
+  const revoked = await admin.db
     .deleteFrom('invitations')
     .where('account_id', '=', accountId)
     .where(i => i(i.fn('lower', ['email']), '=', i.fn('lower', [i.val(email)])))
     .where('canonical_email', 'is distinct from', canonicalEmail)
+    .returning(['id', 'email', 'role'])
     .execute();
+  for (const { id, ...other } of revoked) {
+    authority.require(other.role);
+    admin.audit.record('invitation.revoked', { account_id: accountId, invitation_id: id, ...other });
+  }
   const fields = {
     email,
     role,
