@@ -94,6 +94,6 @@ export async function furnishAccount(server: TestServer, receiverUrl: string) {
     pendingId,
     secondAccount: second?.slug,
     providerKey: provider.key,
-    connectionToken: tokens.make({ ...identity, subject: 'ada at work' }, soon),
+    connectionToken: tokens.make({ ...identity, subject: 'ada at work', canonicalEmail: 'ada@example.com' }, soon),
   };
 }

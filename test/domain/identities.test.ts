@@ -161,7 +161,8 @@ describe('an identity with the address of an existing user', () => {
 
   test('a token that connects a user to an identity in an external system is refused if the token has expired or was changed', () => {
     const tokens = buildConnectionTokens(appKey);
-    const connection = { accountId: 4, providerId: null, userId: 7, subject: 'with spaces\nand lines 9' };
+    const subject = 'with spaces\nand lines 9';
+    const connection = { accountId: 4, providerId: null, userId: 7, subject, canonicalEmail: 'ada@example.com' };
     const token = tokens.make(connection, terms.expiresAt);
     expect(tokens.read(token, now)).toEqual(connection);
     expect(tokens.read(token, terms.expiresAt)).toBeUndefined();

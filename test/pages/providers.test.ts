@@ -3,13 +3,15 @@ import { updateAccount } from '../../server/domain/accounts/edit-account.ts';
 import { createProvider } from '../../server/domain/identities/providers.ts';
 import { enableSecondFactor } from '../../server/domain/second-factor/second-factor.ts';
 import { buildSecretBox } from '../../server/domain/secret-box.ts';
+import { updateUser } from '../../server/domain/users/edit-user.ts';
 import { Account } from '../../server/entities/account.ts';
+import { User } from '../../server/entities/user.ts';
 import { hiddenFields, signedIn, Visitor } from '../admin/visitor.ts';
 import { readAudit } from '../helpers/audit.ts';
 import { testClock } from '../helpers/clock.ts';
 import { createBoard, createMember, createWorld, insertIdea, type World } from '../helpers/fixtures.ts';
 import { closeAfterAll } from '../helpers/for-file.ts';
-import { runJobs } from '../helpers/jobs.ts';
+import { runJobs, waitingJobs } from '../helpers/jobs.ts';
 import { type OpenidProvider, passThrough, startOpenidProvider } from '../helpers/openid-provider.ts';
 import { startServer, startServerForFile, testAppKey } from '../helpers/server.ts';
 import { startSmtpReceiver } from '../helpers/smtp-receiver.ts';
@@ -327,6 +329,19 @@ describe('an identity with the address of an existing user', () => {
     const other = await memberSignedIn();
     expect((await other.get('/admin')).html).toContain('moderator');
     expect((await server.sql('select id from identities where user_id = $1', [userId])).length).toBe(1);
+  });
+
+  test("the page that offers a link to confirm an identity does not show a user's new e-mail address, and mails no link to it", async () => {
+    const userId = await createMember(server, world.accountId, 'member');
+    await useAddressOf(userId);
+    const visitor = new Visitor(server);
+    const asked = await signInWith(visitor);
+    await administer(server, async admin =>
+      updateUser(admin, await admin.em.findOneOrFail(User, userId), { email: `moved-${userId}@example.net` }),
+    );
+    const sent = await visitor.post('/sign-in/provider/confirm', hiddenFields(asked.html, '/sign-in/provider/confirm'));
+    expect([sent.status, sent.html.includes('moved-')]).toEqual([400, false]);
+    expect(await waitingJobs(server)).toEqual([]);
   });
 
   test('a signed-in user can confirm the connection to an identity provider with a button, but another user cannot use this confirmation', async () => {

@@ -7,6 +7,7 @@ import type { TokenProblem } from '../../domain/embedding/verify-token.ts';
 import { buildConnectionTokens } from '../../domain/identities/connection-tokens.ts';
 import { buildSecretBox } from '../../domain/secret-box.ts';
 import { endSession, type SessionTerms } from '../../domain/sign-in/session.ts';
+import { canonicalAddress } from '../../domain/users/canonical-address.ts';
 import { t } from '../../text/catalogue.ts';
 import { boardPath, embeddedPath } from '../boards/opened-board.ts';
 import { fieldOf } from '../shell/form.ts';
@@ -110,12 +111,9 @@ export function acceptTokens(app: FastifyInstance, server: ServerDependencies) {
     );
     if (typeof outcome === 'object' && 'mustConfirm' in outcome) {
       refuse('confirm');
-      const connection = {
-        accountId,
-        providerId: null,
-        subject: token.user.subject,
-        userId: outcome.mustConfirm.userId,
-      };
+      const { userId, email } = outcome.mustConfirm;
+      const { subject } = token.user;
+      const connection = { accountId, providerId: null, subject, userId, canonicalEmail: canonicalAddress(email) };
       return { connection: connectionTokens.make(connection, new Date(terms.now.getTime() + connectMs)) };
     }
     if (typeof outcome === 'string' || !('token' in outcome)) {

@@ -7,6 +7,7 @@ import { findProvider, providerSecretPurpose, type SignInProvider } from '../../
 import { type IdentityRefusal, signInWithIdentity } from '../../domain/identities/sign-in-with-identity.ts';
 import { buildSecretBox } from '../../domain/secret-box.ts';
 import { requestSignInLink, signInLinkMinutes } from '../../domain/sign-in/sign-in-links.ts';
+import { canonicalAddress } from '../../domain/users/canonical-address.ts';
 import { readMailRecipient } from '../../domain/users/find-user.ts';
 import { useOnce } from '../../http/rate-limit.ts';
 import type { OpenidClient, ProviderAccess } from '../../openid/openid-client.ts';
@@ -120,7 +121,7 @@ export function serveProviders(app: FastifyInstance, server: ServerDependencies,
       const { userId, email } = outcome.mustConfirm;
       audit.record('sign_in.failed', { ...entry, reason: 'must_confirm', user_id: userId });
       const expiresAt = new Date(now.getTime() + signInLinkMinutes * 60_000);
-      const token = tokens.make({ ...asserted, userId }, expiresAt);
+      const token = tokens.make({ ...asserted, userId, canonicalEmail: canonicalAddress(email) }, expiresAt);
       if (ordinaryUserOf(request)?.id === userId) return connectPath(token, flow.next);
       return showQuestion(visit, { token, email, next: flow.next });
     }
@@ -168,11 +169,13 @@ export function serveProviders(app: FastifyInstance, server: ServerDependencies,
     return showQuestion(visit, { ...question, isMailRequested: true });
   }
 
+  /** Refuses the token if the user has another address now, because the page would show this address to a stranger. */
   async function requireQuestion(visit: Visit<undefined>) {
     const [token, next] = [visit.field('token'), safeNextPath(visit.field('next'))];
     const connection = tokens.read(token, clock.now());
     const recipient = connection && (await readMailRecipient(database, connection.userId));
-    if (!connection || !recipient) throw refuseExpired(visit, undefined);
+    const isSame = recipient && canonicalAddress(recipient.email) === connection?.canonicalEmail;
+    if (!connection || !isSame) throw refuseExpired(visit, undefined);
     return { token, next, email: recipient.email, userId: connection.userId };
   }
 
