@@ -234,7 +234,7 @@ export const settings = z.object({
   RATE_LIMIT_SECOND_FACTOR: wholeNumber(0)
     .default(20)
     .describe(
-      'The maximum number of wrong codes of one user with two-factor sign-in in a day, from all clients together. Each browser where the same person has signed in before has a separate limit of the same size. Wrong codes from one client IP address also have a limit of the size of RATE_LIMIT_SIGN_IN_IP.',
+      'The maximum number of wrong codes of one user with two-factor sign-in in a day, from all clients together. Each browser where the same person has entered a right code has a separate limit of the same size, and all these browsers together have five times this limit. Wrong codes from one client IP address also have a limit of the size of RATE_LIMIT_SIGN_IN_IP.',
     ),
   RATE_LIMIT_PASSWORD_LINK: wholeNumber(0)
     .default(5)

@@ -418,6 +418,39 @@ describe('the limits of wrong codes', () => {
     expect((await enter(own, app.code())).status).toBe(303);
   });
 
+  test('browsers with a sign-in before two-factor sign-in was turned on share the limit for wrong codes with new browsers, and the browser that turned it on keeps its own limit', async () => {
+    userId = await createUser(server, 'Ada');
+    person = await givePassword(server, userId);
+    const thieves = [await passwordOnly(), await passwordOnly(), await passwordOnly()];
+    const own = await passwordOnly();
+    app = await turnOn(own, person.password, clock);
+    const statuses = [];
+    for (const thief of thieves) {
+      await passwordOnly('', thief);
+      for (let n = 0; n < 3; n++) statuses.push(await wrong(thief));
+    }
+    expect(statuses).toEqual([...Array(5).fill(422), ...Array(4).fill(429)]);
+    await passwordOnly('', own);
+    expect((await enter(own, app.code())).status).toBe(303);
+  });
+
+  test('all browsers in which the user has entered a right two-factor code share a limit of five times the limit for one browser', async () => {
+    const browsers = [];
+    for (const code of app.recoveryCodes.slice(0, 6)) {
+      const browser = await passwordOnly();
+      expect((await enter(browser, code)).status).toBe(303);
+      browsers.push(browser);
+    }
+    const statuses = [];
+    for (const browser of browsers) {
+      await passwordOnly('', browser);
+      for (let n = 0; n < 5; n++) statuses.push(await wrong(browser));
+    }
+    expect(statuses).toEqual([...Array(25).fill(422), ...Array(5).fill(429)]);
+    expect(told('rate_limit.exceeded')).toMatchObject([{ bucket: 'second-factor:browsers', limit: 25 }]);
+    expect(await wrong(await passwordOnly())).toBe(422);
+  });
+
   test('the limit for wrong two-factor codes from one IP network counts the codes of all users together', async () => {
     const statuses = [];
     for (let n = 0; n < 2; n++) {

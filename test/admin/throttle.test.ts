@@ -1,10 +1,13 @@
 import argon2 from 'argon2';
 import { beforeEach, describe, expect, test, vi } from 'vitest';
+import { createPasswordLink } from '../../server/domain/sign-in/password-links.ts';
 import { buildPasswords } from '../../server/domain/sign-in/passwords.ts';
+import { operatorIn } from '../helpers/administration.ts';
 import { readAudit } from '../helpers/audit.ts';
 import { testClock } from '../helpers/clock.ts';
 import { createUser, createWorld, type World } from '../helpers/fixtures.ts';
 import { startServerForTest, type TestServer } from '../helpers/server.ts';
+import { secondFactorPage, turnOn } from './authenticator.ts';
 import { givePassword, type Person, Visitor } from './visitor.ts';
 
 const clock = testClock('2026-03-02T09:00:00Z');
@@ -73,6 +76,44 @@ describe('password attempts', () => {
     // After 15 minutes, browsers without an earlier sign-in can sign in again.
     clock.advance(15 * 60_000);
     expect((await from('203.0.113.8').signIn(owner.email, owner.password)).status).toBe(303);
+  });
+
+  test('after the password changes, only the browser with the change keeps its own limit for wrong passwords', async () => {
+    const [own, other] = [from('203.0.113.7'), from('203.0.113.8')];
+    await own.signIn(owner.email, owner.password);
+    await other.signIn(owner.email, owner.password);
+    const second = 'another long password';
+    const fields = { current_password: owner.password, password: second, password_again: second };
+    expect((await own.submit('/admin/profile', '/admin/profile/password', fields)).status).toBe(303);
+    const bySecondPassword = from('203.0.113.9');
+    await bySecondPassword.signIn(owner.email, second);
+    const { token } = await server.database.transaction(transaction =>
+      createPasswordLink(operatorIn(transaction, clock.now()), world.ownerId),
+    );
+    const page = `/admin/password?token=${token}`;
+    const password = 'a third long password';
+    expect((await own.submit(page, '/admin/password', { password, password_again: password })).status).toBe(303);
+    owner.password = password;
+    for (let n = 0; n < 4; n++) await trySignIn(`198.51.100.${n}`);
+    const statusOf = async (visitor: Visitor) => (await visitor.signIn(owner.email, owner.password)).status;
+    expect([await statusOf(own), await statusOf(other), await statusOf(bySecondPassword)]).toEqual([303, 429, 429]);
+  });
+
+  test('turning two-factor sign-in off keeps the own limit of only the browser with the change', async () => {
+    const first = from('203.0.113.6');
+    await first.signIn(owner.email, owner.password);
+    const { recoveryCodes } = await turnOn(first, owner.password, clock);
+    const [own, other] = [from('203.0.113.7'), from('203.0.113.8')];
+    for (const [n, browser] of [own, other].entries()) {
+      await browser.signIn(owner.email, owner.password);
+      const code = recoveryCodes[n] ?? '';
+      expect((await browser.submit('/sign-in/code', '/sign-in/code', { code })).status).toBe(303);
+    }
+    const fields = { current_password: owner.password, code: recoveryCodes[2] ?? '' };
+    expect((await own.submit(secondFactorPage, `${secondFactorPage}/disable`, fields)).status).toBe(303);
+    for (let n = 0; n < 4; n++) await trySignIn(`198.51.100.${n}`);
+    expect((await own.signIn(owner.email, owner.password)).status).toBe(303);
+    expect((await other.signIn(owner.email, owner.password)).status).toBe(429);
   });
 
   test('all password attempts from one IP network share one rate limit, even with different e-mail addresses', async () => {

@@ -72,7 +72,7 @@ export function serveInvitationLinks(app: FastifyInstance, server: ServerDepende
       method: 'invitation',
     });
     setSessionCookie(reply, config, token, terms.expiresAt);
-    knownBrowsers.remember(request, reply, email);
+    await knownBrowsers.remember(request, reply, email);
     return pathOf(invitation);
   }
 

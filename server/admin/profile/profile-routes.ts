@@ -21,6 +21,7 @@ import { chargeForm } from '../../pages/shell/throttle-forms.ts';
 import { type Route, serveRoutes } from '../../pages/shell/visit.ts';
 import { askForCode } from '../../pages/sign-in/code-routes.ts';
 import { askForOwnPassword, readNewPassword } from '../../pages/sign-in/own-password.ts';
+import { buildKnownBrowsers } from '../../pages/sign-in/throttle.ts';
 import { t } from '../../text/catalogue.ts';
 import { languageOf } from '../../text/language.ts';
 import { addressRoutes } from './address-routes.ts';
@@ -35,6 +36,7 @@ import { secondFactorRoutes } from './second-factor-routes.ts';
 export function serveProfile(app: FastifyInstance, server: ServerDependencies) {
   const { clock, config, passwords } = server;
   const askForPassword = askForOwnPassword(server);
+  const knownBrowsers = buildKnownBrowsers(server);
   const routes: Route<AccountOfUser | undefined>[] = [
     { path: '/admin/profile', show: showProfile, run: saveName, again: (visit, p) => showProfile(visit, p, 'name') },
     {
@@ -71,7 +73,9 @@ export function serveProfile(app: FastifyInstance, server: ServerDependencies) {
     const { now, expiresAt } = sessionTerms(visit.request, config, clock.now());
     const credential = await passwords.hash(password);
     const terms = { now, expiresAt, hasSecondFactor: visit.user.has_second_factor };
-    const started = await visit.administer(admin => changePassword(admin, user, credential, terms));
+    const started = await knownBrowsers.keep(visit, visit.user.email, () =>
+      visit.administer(admin => changePassword(admin, user, credential, terms)),
+    );
     const next = profilePath(visit, 'password_changed');
     if ('challenge' in started) return askForCode(visit.reply, config, started.challenge, next);
     setSessionCookie(visit.reply, config, started.token, expiresAt);

@@ -18,7 +18,7 @@ import { shownAddress, shownName, showTime } from '../../pages/shell/show.ts';
 import type { Route } from '../../pages/shell/visit.ts';
 import { safeNextPath } from '../../pages/sign-in/next-path.ts';
 import type { askForOwnPassword } from '../../pages/sign-in/own-password.ts';
-import { buildThrottle } from '../../pages/sign-in/throttle.ts';
+import { buildKnownBrowsers, buildThrottle } from '../../pages/sign-in/throttle.ts';
 import { t, textKeysIn } from '../../text/catalogue.ts';
 import type { OwnVisit } from './profile-page.ts';
 import { drawQrCode } from './qr-code.ts';
@@ -36,6 +36,7 @@ export function secondFactorRoutes(
   const { database, clock, config, audit } = server;
   const keys = buildSecondFactorKeys(server.appKey);
   const throttle = buildThrottle(server);
+  const knownBrowsers = buildKnownBrowsers(server);
 
   return [
     { path: secondFactorPath, show },
@@ -108,11 +109,13 @@ export function secondFactorRoutes(
   async function enable(visit: OwnVisit) {
     const { user, tokenHash } = sessionOf(visit.request);
     const secret = requireOffer(visit, visit.field('offer'));
-    const codes = await visit.administer(async admin => {
-      await requireFirst(admin, visit.request.body);
-      const session = { userId: user.id, tokenHash };
-      return enableSecondFactor(admin, keys, session, { secret, code: visit.field('code') });
-    });
+    const codes = await knownBrowsers.keep(visit, user.email, () =>
+      visit.administer(async admin => {
+        await requireFirst(admin, visit.request.body);
+        const session = { userId: user.id, tokenHash };
+        return enableSecondFactor(admin, keys, session, { secret, code: visit.field('code') });
+      }),
+    );
     return pageOfCodes(visit, codes);
   }
 
@@ -125,10 +128,9 @@ export function secondFactorRoutes(
   }
 
   async function disable(visit: OwnVisit) {
-    await withCode(visit, async (admin, code) => {
-      const isDisabled = await disableSecondFactor(admin, keys, visit.user.id, code);
-      return isDisabled || undefined;
-    });
+    const work = async (admin: Administration, code: string) =>
+      (await disableSecondFactor(admin, keys, visit.user.id, code)) || undefined;
+    await knownBrowsers.keep(visit, visit.user.email, () => withCode(visit, work));
     return visit.path(secondFactorPath, { notice: 'disabled' });
   }
 

@@ -72,7 +72,7 @@ export function serveCodes(app: FastifyInstance, server: ServerDependencies) {
     audit.record('sign_in.succeeded', { ...entry, method: methodOfSignIn(challenge) });
     reply.clearCookie(cookie, cookieOptions(config));
     setSessionCookie(reply, config, outcome.token, terms.expiresAt);
-    knownBrowsers.remember(request, reply, email);
+    await knownBrowsers.remember(request, reply, email);
     return next;
   }
 

@@ -111,7 +111,7 @@ export function serveLinks(app: FastifyInstance, server: ServerDependencies) {
     }
     audit.record('sign_in.succeeded', { ...entry, method: 'link' });
     setSessionCookie(reply, config, signedIn.token, terms.expiresAt);
-    knownBrowsers.remember(request, reply, email);
+    await knownBrowsers.remember(request, reply, email);
     return next;
   }
 

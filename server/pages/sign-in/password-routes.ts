@@ -9,12 +9,13 @@ import { Refusal } from '../shell/refusal.ts';
 import { clearSessionCookie, keepLanguageOfBrowser } from '../shell/session.ts';
 import { serveRoutes, type Visit } from '../shell/visit.ts';
 import { passwordLengths, readNewPassword } from './own-password.ts';
-import { buildThrottle } from './throttle.ts';
+import { buildKnownBrowsers, buildThrottle } from './throttle.ts';
 
 /** Serves the pages that set a first password or replace a forgotten one, through a mailed link. */
 export function servePasswords(app: FastifyInstance, server: ServerDependencies) {
   const { database, clock, config, audit, passwords } = server;
   const throttle = buildThrottle(server);
+  const knownBrowsers = buildKnownBrowsers(server);
 
   const routes = [
     { path: '/admin/password-link', show: showRequest, run: requestLink },
@@ -33,20 +34,21 @@ export function servePasswords(app: FastifyInstance, server: ServerDependencies)
   }
 
   async function setPassword(visit: Visit<undefined>) {
+    const { request, reply } = visit;
     const { email, userId, hash } = await requireLink(visit.field('token'));
-    const credential = await passwords.hash(await readNewPassword(visit.request.body, email));
-    await database
-      .transaction(async transaction => {
+    const credential = await passwords.hash(await readNewPassword(request.body, email));
+    const redeem = () =>
+      database.transaction(async transaction => {
         const actor = { by: 'user', by_user_id: userId } as const;
         const admin = administrationIn(transaction, { audit, actor, now: clock.now() });
         await redeemPasswordLink(admin, hash, credential);
-        await keepLanguageOfBrowser(admin, visit.request, userId);
-      })
-      .catch(error => {
-        // An AdministrationError means that another request has already used the password link.
-        throw error instanceof AdministrationError ? expiredLink() : error;
+        await keepLanguageOfBrowser(admin, request, userId);
       });
-    clearSessionCookie(visit.reply, config);
+    await knownBrowsers.keep(visit, email, redeem).catch(error => {
+      // An AdministrationError means that another request has already used the password link.
+      throw error instanceof AdministrationError ? expiredLink() : error;
+    });
+    clearSessionCookie(reply, config);
     return '/sign-in?notice=password_set';
   }
 

@@ -62,7 +62,7 @@ export function serveSessions(app: FastifyInstance, server: ServerDependencies) 
     }
     audit.record('sign_in.succeeded', { ...client, user_id: outcome.userId, method: 'password' });
     setSessionCookie(reply, config, outcome.token, terms.expiresAt);
-    knownBrowsers.remember(request, reply, email);
+    await knownBrowsers.remember(request, reply, email);
     return next;
   }
 

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ServerDependencies } from '../../dependencies.ts';
+import { readCredentialTimes } from '../../domain/sign-in/credential-times.ts';
 import { buildSigner } from '../../domain/signer.ts';
 import { canonicalAddress } from '../../domain/users/canonical-address.ts';
 import { networkOf } from '../../http/rate-limit.ts';
@@ -11,16 +12,19 @@ const quarterHour = 15 * 60;
 const hour = 60 * 60;
 const day = 24 * hour;
 
+/** All known browsers of a user together may send as many wrong codes as this number of browsers. */
+const browsersWithCodes = 5;
+
 /**
  * Limits password attempts, codes, requests for mails, and invitations. Each limit applies to a network, a user, an
  * account or an e-mail address. A known browser has its own limit, so that other people cannot use up its attempts.
- * Each function counts an attempt before it looks anything up, so that concurrent attempts cannot exceed a limit. Above
- * a limit, the function throws a FormProblem. `giveBack` removes a harmless attempt from the count. The keys of the
- * counters contain e-mail addresses only as hashes with a key from APP_KEY.
+ * Each function counts an attempt before the server checks it, so that concurrent attempts cannot exceed a limit. Above a
+ * limit, the function throws a FormProblem. `giveBack` removes a harmless attempt from the count. The keys of the counters
+ * contain e-mail addresses only as hashes with a key from APP_KEY.
  */
 export function buildThrottle(server: ServerDependencies) {
   const { config, appKey } = server;
-  const knownBrowsers = buildKnownBrowsers({ config, appKey });
+  const knownBrowsers = buildKnownBrowsers(server);
   const signer = buildSigner(appKey, 'throttle');
   const identityOfText = (text: string) => signer.macOf(text).toString('base64url').slice(0, 22);
   const identityOf = (email: string) => identityOfText(canonicalAddress(email));
@@ -35,7 +39,7 @@ export function buildThrottle(server: ServerDependencies) {
      * the right password.
      */
     async chargeSignIn(request: FastifyRequest, reply: FastifyReply, email: string) {
-      const browser = knownBrowsers.find(request, email);
+      const browser = await knownBrowsers.find(request, email);
       const address = identityOf(email);
       const [bucket, identity] = browser === undefined ? ['sign-in:address', address] : ['sign-in:browser', browser];
       const failure = await chargeAll(request, reply, 'attempts', [
@@ -49,15 +53,21 @@ export function buildThrottle(server: ServerDependencies) {
     },
     /**
      * Counts a two-factor code as wrong. For a right code, the caller undoes the count. A right password does not
-     * change these counts.
+     * change these counts. A person who has never entered a right code cannot use up the limits of known browsers.
      */
-    chargeCode(request: FastifyRequest, reply: FastifyReply, { id, email }: { id: number; email: string }) {
-      const browser = knownBrowsers.find(request, email);
+    async chargeCode(request: FastifyRequest, reply: FastifyReply, { id, email }: { id: number; email: string }) {
+      const browser = await knownBrowsers.find(request, email);
+      const limit = config.RATE_LIMIT_SECOND_FACTOR;
+      const limits: Limit[] =
+        browser === undefined
+          ? [['second-factor:user', String(id), limit, day]]
+          : [
+              ['second-factor:browser', browser, limit, day],
+              ['second-factor:browsers', String(id), browsersWithCodes * limit, day],
+            ];
       return chargeAll(request, reply, 'wrong_codes', [
         ['second-factor:ip', networkOf(request.ip), config.RATE_LIMIT_SIGN_IN_IP, quarterHour],
-        browser === undefined
-          ? ['second-factor:user', String(id), config.RATE_LIMIT_SECOND_FACTOR, day]
-          : ['second-factor:browser', browser, config.RATE_LIMIT_SECOND_FACTOR, day],
+        ...limits,
       ]);
     },
     /** Counts a sign-in with a provider as failed. After a successful sign-in, the caller undoes the count. */
@@ -107,17 +117,36 @@ const keptSeconds = 90 * day;
  * the limit for an e-mail address is reached, and so lock out the user with this address. A known browser therefore has
  * a cookie and its own limit. OWASP calls this cookie a device cookie. A thief of the cookie gets no session, and only
  * as many attempts as any other browser.
+ *
+ * A cookie is valid only for the user's present password and second factor. Otherwise an attacker who once knew the
+ * password could collect cookies, and later guess with the limits of many browsers.
  */
-export function buildKnownBrowsers({ config, appKey }: Pick<ServerDependencies, 'config' | 'appKey'>) {
+export function buildKnownBrowsers({
+  config,
+  appKey,
+  database,
+}: Pick<ServerDependencies, 'config' | 'appKey' | 'database'>) {
   const signer = buildSigner(appKey, 'known browser');
   const cookie = cookieName(config, 'browser');
 
+  /** Returns the text that a cookie's signature also covers. */
+  async function contextOf(email: string): Promise<string> {
+    const canonicalEmail = canonicalAddress(email);
+    const times = await readCredentialTimes(database, canonicalEmail);
+    return [canonicalEmail, times?.password_set_at, times?.second_factor_since].join(' ');
+  }
+
   /**
    * Returns the id under which this browser's attempts are counted. Returns undefined if the browser has no cookie of
-   * an earlier sign-in with this e-mail address.
+   * an earlier sign-in with this e-mail address and the present password and second factor.
    */
-  function find({ cookies }: FastifyRequest, email: string): string | undefined {
-    return signer.read(cookies[cookie] ?? '', canonicalAddress(email));
+  async function find({ cookies }: FastifyRequest, email: string): Promise<string | undefined> {
+    const signed = cookies[cookie];
+    return signed === undefined ? undefined : signer.read(signed, await contextOf(email));
+  }
+
+  async function setCookie(reply: FastifyReply, email: string, id: string): Promise<void> {
+    reply.setCookie(cookie, signer.sign(id, await contextOf(email)), { ...cookieOptions(config), maxAge: keptSeconds });
   }
 
   return {
@@ -126,12 +155,22 @@ export function buildKnownBrowsers({ config, appKey }: Pick<ServerDependencies, 
      * Call this after a complete sign-in. If the user has a second factor, the sign-in is complete after the code. A
      * known browser keeps its id, so it gets no new attempts.
      */
-    remember(request: FastifyRequest, reply: FastifyReply, email: string) {
-      const id = find(request, email) ?? randomBytes(16).toString('base64url');
-      reply.setCookie(cookie, signer.sign(id, canonicalAddress(email)), {
-        ...cookieOptions(config),
-        maxAge: keptSeconds,
-      });
+    async remember(request: FastifyRequest, reply: FastifyReply, email: string): Promise<void> {
+      await setCookie(reply, email, (await find(request, email)) ?? randomBytes(16).toString('base64url'));
+    },
+    /**
+     * Runs a change of the user's password or second factor. If this browser is known, it stays known and keeps its id.
+     * All other browsers become unknown.
+     */
+    async keep<T>(
+      { request, reply }: { request: FastifyRequest; reply: FastifyReply },
+      email: string,
+      change: () => Promise<T>,
+    ): Promise<T> {
+      const id = await find(request, email);
+      const changed = await change();
+      if (id !== undefined) await setCookie(reply, email, id);
+      return changed;
     },
   };
 }
