@@ -5,7 +5,12 @@ import { type EventType, events, TestEvent } from '../../contract/events.ts';
 import { queryOfText } from '../../server/database/query.ts';
 import { buildSecretBox } from '../../server/domain/secret-box.ts';
 import { setIdeaStatus } from '../../server/domain/statuses/set-idea-status.ts';
-import { enableWebhook, requireWebhook, rotateWebhookSecret } from '../../server/domain/webhooks/edit-webhook.ts';
+import {
+  disableWebhook,
+  enableWebhook,
+  requireWebhook,
+  rotateWebhookSecret,
+} from '../../server/domain/webhooks/edit-webhook.ts';
 import { listDeliveries, readDelivery } from '../../server/domain/webhooks/list-deliveries.ts';
 import { redeliver, redeliverDeadSince, sendTestEvent } from '../../server/domain/webhooks/queue-deliveries.ts';
 import { buildAddressGuard } from '../../server/outgoing/address-guard.ts';
@@ -13,6 +18,7 @@ import { buildOutgoingRequests } from '../../server/outgoing/outgoing-request.ts
 import { readAudit } from '../helpers/audit.ts';
 import { connect } from '../helpers/database.ts';
 import { createBoard, createMember, createTag, createWorld, insertIdea, issueToken } from '../helpers/fixtures.ts';
+import { waitForLockWaits } from '../helpers/lock-waits.ts';
 import {
   type Behavior,
   closeEarly,
@@ -399,6 +405,38 @@ describe('a failed webhook delivery', () => {
     const [delivery] = await deliveriesOf(server, id);
     expect(receiver.received.map(one => one.headers['webhook-id'])).toEqual(
       Array(tried).fill(`evt_${delivery?.event_id}`),
+    );
+  });
+
+  test('if an admin disables a webhook during a failing delivery attempt, the delivery stays dead after the admin enables the webhook again', async () => {
+    const { id, world, receiver } = await deliverTo(response => {
+      const disabled = administer(server, async admin =>
+        disableWebhook(admin, await requireWebhook(admin, world.accountId, id), 'Maintenance'),
+      );
+      disabled.then(() => response.writeHead(500).end());
+    });
+    await startWorkerForTest(server);
+    await eventually(async () => expect((await deliveriesOf(server, id))[0]?.attempt_count).toBe(1));
+    await administer(server, async admin => enableWebhook(admin, await requireWebhook(admin, world.accountId, id)));
+    await fastForward(server);
+    await delay(300);
+    expect(receiver.received).toHaveLength(1);
+    expect(await deliveriesOf(server, id)).toMatchObject([{ state: 'dead', attempt_count: 1, next_attempt_at: null }]);
+  });
+
+  test('after an admin enables a webhook, the server sends its pending deliveries, even if a worker has just found the webhook disabled', async () => {
+    const { id, world } = await deliverTo(200);
+    await server.sql(
+      `update webhook_endpoints set disabled_at = now(), disabled_reason = 'Maintenance' where id = $1`,
+      [id],
+    );
+    await administer(server, async admin => {
+      await enableWebhook(admin, await requireWebhook(admin, world.accountId, id));
+      await startWorkerForTest(server);
+      await waitForLockWaits(server, 1);
+    });
+    await eventually(async () =>
+      expect(await deliveriesOf(server, id)).toMatchObject([{ state: 'delivered', attempt_count: 1 }]),
     );
   });
 

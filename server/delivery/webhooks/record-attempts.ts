@@ -131,10 +131,11 @@ interface FailedDelivery {
 
 const updateFailed = query('update_failed_delivery', (db, $: Arguments<FailedDelivery>) => {
   const delayMs = sql<number | null>`${$.delayMs}::bigint`;
+  // If somebody disabled the endpoint during the try, the delivery is no longer pending. It then stays dead.
   const failed: Result = {
-    state: sql`case when ${delayMs} is null then 'dead' else 'pending' end`,
-    nextAttemptAt: sql`now() + ${delayMs} * interval '1 millisecond'`,
-    finishedAt: sql`case when ${delayMs} is null then now() end`,
+    state: sql`case when d.state <> 'pending' then d.state when ${delayMs} is null then 'dead' else 'pending' end`,
+    nextAttemptAt: sql`case when d.state = 'pending' then now() + ${delayMs} * interval '1 millisecond' end`,
+    finishedAt: sql`case when d.state <> 'pending' then d.finished_at when ${delayMs} is null then now() end`,
   };
   return db
     .updateTable('webhook_deliveries as d')

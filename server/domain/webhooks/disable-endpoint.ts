@@ -8,11 +8,24 @@ import type { AccountEndpoint } from './wake-lanes.ts';
 
 const killPending = query('kill_pending_deliveries', (db, $: Arguments<AccountEndpoint>) =>
   db
+    .with('disabled', cte =>
+      cte
+        .selectFrom('webhook_endpoints as w')
+        .select('w.id')
+        .where(w => w.and({ 'w.account_id': $.accountId, 'w.id': $.endpointId }))
+        .where('w.disabled_at', 'is not', null)
+        .forShare('w'),
+    )
     .updateTable('webhook_deliveries as d')
     .set({ state: 'dead', next_attempt_at: null, finished_at: sql`now()` })
-    .where(d => d.and({ 'd.account_id': $.accountId, 'd.endpoint_id': $.endpointId, 'd.state': 'pending' })),
+    .where(d => d.and({ 'd.account_id': $.accountId, 'd.endpoint_id': $.endpointId, 'd.state': 'pending' }))
+    .where(d => d.exists(d.selectFrom('disabled'))),
 );
 
+/**
+ * Marks the pending deliveries of a disabled endpoint as dead. Locks the endpoint first. Otherwise somebody could enable
+ * it, and the deliveries of new events would become dead, too.
+ */
 export async function killPendingDeliveries(db: Queryable, { accountId, endpointId }: AccountEndpoint): Promise<void> {
   await db.query(killPending, { accountId, endpointId });
 }
