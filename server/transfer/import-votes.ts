@@ -27,11 +27,13 @@ export async function importVoters(
   }
   if (fresh.size === 0) return 0;
   const userIds = [...new Set(fresh.values())].filter(id => id !== null);
+  // Locks the voters, so that the erasure of a user waits for the external ids, and then removes them.
   const existing = await db
     .selectFrom('voters')
     .select(['id', 'user_id'])
     .where('account_id', '=', accountId)
     .where(w => w('user_id', '=', w.fn.any(w.val<(number | null)[]>(userIds))))
+    .forKeyShare()
     .execute();
   const ofUser = new Map(existing.map(({ id, user_id }) => [user_id, id]));
   // Two people of the archive may be the same user. This user has only one voter.

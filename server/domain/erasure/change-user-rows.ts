@@ -1,5 +1,7 @@
+import { expressionBuilder } from 'kysely';
 import type { Database, Queryable } from '../../database/database.ts';
 import { type Arguments, query } from '../../database/query.ts';
+import type { Tables } from '../../database/tables.ts';
 import {
   addCount,
   type Batch,
@@ -26,11 +28,44 @@ const passTexts = (['comments', 'idea_notes'] as const).map(table =>
   ),
 );
 
-/**
- * The changes that remove rows of an erased user, or clear the user's id in rows. The other changes put the placeholder
- * user in the place of the erased user.
- */
-const changes = [
+/** The removals of rows that refer to the voters of an erased user. */
+const voterRemovals = [
+  batchedRemoval('remove_vote_networks_of_user', 'vote_networks', (n, $: Arguments<UserBatch>) =>
+    n('voter_id', 'in', votersOf($)),
+  ),
+  // Removes the ids that the user's voters had in an import, because they may name the person.
+  batchedRemoval('remove_external_ids_of_user', 'external_ids', (e, $: Arguments<UserBatch>) =>
+    e.and([e('kind', '=', 'voter'), e('row_id', 'in', votersOf($))]),
+  ),
+];
+
+function votersOf($: Arguments<UserBatch>) {
+  return expressionBuilder<Tables>()
+    .selectFrom('voters as v')
+    .select('v.id')
+    .where(v => v.and({ 'v.account_id': $.accountId, 'v.user_id': $.userId }));
+}
+
+/** Waits for votes and imports in progress that refer to the voters. Later votes and imports wait for this lock. */
+const lockVoters = query('lock_voters_of_user', (db, $: Arguments<UserBatch>) =>
+  db
+    .selectFrom('voters')
+    .select('id')
+    .where(v => v.and({ account_id: $.accountId, user_id: $.userId }))
+    .forUpdate(),
+);
+
+/** The votes of the user still count, but no longer belong to the user. */
+const clearUserOfVoters = batchedChange('unlink_voters_of_user', 'voters', (db, $: Arguments<UserBatch>) =>
+  db
+    .updateTable('voters')
+    .set({ user_id: null })
+    .where(v => isInBatch('voters', $, v('user_id', '=', $.userId)))
+    .returning('id'),
+);
+
+/** The changes that remove other rows of an erased user. */
+const removals = [
   // Removes the stored responses to the user's requests with an Idempotency-Key. The user's tokens are revoked, so
   // nobody can repeat these requests.
   batchedRemoval('remove_answers_of_user', 'idempotency_keys', (k, $: Arguments<UserBatch>) =>
@@ -40,38 +75,6 @@ const changes = [
         .select('t.id')
         .where(t => t.and({ 't.account_id': $.accountId, 't.issuer_id': $.userId })),
     ),
-  ),
-  batchedRemoval('remove_vote_networks_of_user', 'vote_networks', (n, $: Arguments<UserBatch>) =>
-    n(
-      'voter_id',
-      'in',
-      n
-        .selectFrom('voters as v')
-        .select('v.id')
-        .where(v => v.and({ 'v.account_id': $.accountId, 'v.user_id': $.userId })),
-    ),
-  ),
-  // Removes the ids that the user's voters had in an import, because they may name the person.
-  batchedRemoval('remove_external_ids_of_user', 'external_ids', (e, $: Arguments<UserBatch>) =>
-    e.and([
-      e('kind', '=', 'voter'),
-      e(
-        'row_id',
-        'in',
-        e
-          .selectFrom('voters as v')
-          .select('v.id')
-          .where(v => v.and({ 'v.account_id': $.accountId, 'v.user_id': $.userId })),
-      ),
-    ]),
-  ),
-  // The votes of the user still count, but no longer belong to the user.
-  batchedChange('unlink_voters_of_user', 'voters', (db, $: Arguments<UserBatch>) =>
-    db
-      .updateTable('voters')
-      .set({ user_id: null })
-      .where(v => isInBatch('voters', $, v('user_id', '=', $.userId)))
-      .returning('id'),
   ),
   ...(['followers', 'mentions', 'notifications', 'user_blocks'] as const).map(table =>
     batchedRemoval(`remove_${table}_of_user`, table, (row, $: Arguments<UserBatch>) => row('user_id', '=', $.userId)),
@@ -138,11 +141,24 @@ export async function changeUserRows(
       await runBatches(database, change, { ...batch, placeholderId: placeholder.id }, counts);
     }
     addCount(counts, 'ideas', await moveIdeas(database, redaction, now));
-    for (const change of changes) await runBatches(database, change, batch, counts);
+    for (const removal of [...removals, ...voterRemovals]) await runBatches(database, removal, batch, counts);
+    const unlinked = await database.transaction(transaction => unlinkVoters(transaction, batch));
+    for (const [table, count] of Object.entries(unlinked)) addCount(counts, table, count);
   }
   // The user's ideas now have the placeholder user as their author. So responses that the server stores from now on do
   // not show the erased user.
   addCount(counts, 'idempotency_keys', await redactAnswers(database, userId, placeholder, batchSize));
+}
+
+/**
+ * Unlinks the voters from the user. First removes the rows that votes and imports have written in the meantime, because
+ * nobody can find these rows after the unlinking.
+ */
+async function unlinkVoters(transaction: Queryable, batch: UserBatch): Promise<RowCounts> {
+  const counts: RowCounts = {};
+  await transaction.query(lockVoters, batch);
+  for (const change of [...voterRemovals, clearUserOfVoters]) await runBatches(transaction, change, batch, counts);
+  return counts;
 }
 
 export async function findAccountLeft(database: Queryable, userId: number): Promise<number | undefined> {

@@ -24,16 +24,22 @@ interface NetworkOfVote {
   expiresAt: Date;
 }
 
+/**
+ * Stores nothing if the voter no longer belongs to a user. The lock keeps the erasure of the user from removing the
+ * networks until this network is committed.
+ */
 const upsertNetwork = query('upsert_vote_network', (db, $: Arguments<NetworkOfVote>) =>
   db
     .insertInto('vote_networks')
-    .values({
-      account_id: $.accountId,
-      idea_id: $.ideaId,
-      voter_id: $.voterId,
-      network: $.network,
-      expires_at: $.expiresAt,
-    })
+    .columns(['account_id', 'voter_id', 'idea_id', 'network', 'expires_at'])
+    .expression(from =>
+      from
+        .selectFrom('voters as v')
+        .select(['v.account_id', 'v.id', $.ideaId.as('idea_id'), $.network.as('network'), $.expiresAt.as('expires_at')])
+        .where(v => v.and({ 'v.account_id': $.accountId, 'v.id': $.voterId }))
+        .where('v.user_id', 'is not', null)
+        .forKeyShare('v'),
+    )
     .onConflict(conflict =>
       conflict
         .columns(['account_id', 'idea_id', 'voter_id'])

@@ -1,9 +1,13 @@
 import { hash } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import type pg from 'pg';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createToken } from '../../../server/domain/tokens/change-tokens.ts';
+import { castOwnVote, castVote } from '../../../server/domain/votes/cast-vote.ts';
 import { OauthRecord } from '../../../server/entities/oauth-record.ts';
 import { signedIn } from '../../admin/visitor.ts';
+import { cliOn } from '../../cli/run-cli.ts';
 import { connect } from '../../helpers/database.ts';
 import { createMember, createWorld, insertIdea, issueToken } from '../../helpers/fixtures.ts';
 import { expectInvariants } from '../../helpers/invariants.ts';
@@ -15,10 +19,12 @@ import { startServerForFile } from '../../helpers/server.ts';
 import { addWebhook, administer, eventually } from '../../helpers/webhooks.ts';
 import { startWorkerForTest } from '../../helpers/worker.ts';
 import { Program } from '../../oauth/program.ts';
+import { makeDirectoryForFile } from '../../transfer/temporary-directory.ts';
 import { dump, linesWith } from './dump.ts';
 import { marker, person, requestDeletion, scheduleDeletion } from './populate.ts';
 import { type CleanUpOutcome, runCleanUp } from './run.ts';
 
+const directory = await makeDirectoryForFile();
 const server = await startServerForFile();
 const world = await createWorld(server);
 const { token: ownToken } = await issueToken(server, world, 'moderate');
@@ -91,6 +97,85 @@ describe('a request that began before the erasure of its user', () => {
     expect(await server.sql('select up_count from ideas where id = $1', [ideaId])).toEqual([{ up_count: 1 }]);
     await server.sql('delete from webhook_endpoints where id = $1', [webhookId]);
     await expectInvariants(server);
+  });
+});
+
+describe('the votes of a person during the erasure of the person', () => {
+  async function createVoter() {
+    const { userId } = await createLeaving();
+    const ideaId = await insertIdea(server, world);
+    const [voter] = await server.sql<{ id: number }>(
+      'insert into voters (account_id, user_id) values ($1, $2) returning id',
+      [world.accountId, userId],
+    );
+    return { userId, ideaId, voterId: voter?.id ?? 0 };
+  }
+  const votesOn = (ideaId: number) => server.sql('select value from votes where idea_id = $1', [ideaId]);
+  const networksOn = (ideaId: number) => server.sql('select from vote_networks where idea_id = $1', [ideaId]);
+
+  test.each([
+    { vote: 'a new vote', earlier: 'none' },
+    { vote: 'a changed vote', earlier: 'down' },
+  ] as const)(
+    'the erasure of a user waits for $vote in progress, keeps the vote and removes its network',
+    async ({ earlier }) => {
+      const { userId, ideaId, voterId } = await createVoter();
+      const actor = { ...world, userId, tokenId: null, voterId, isModerator: false };
+      await castVote({ actor, now: new Date(), query: server.database.query }, ideaId, earlier);
+      const outcome = await server.database.transaction(async ({ query }) => {
+        await castOwnVote({ actor, now: new Date(), query }, ideaId, 'up', Buffer.alloc(16));
+        const cleaned = runCleanUp(server);
+        await isWaiting();
+        return { cleaned };
+      });
+      expect(await outcome.cleaned).toMatchObject({
+        users: [{ id: userId, counts: { vote_networks: 1 } }],
+        failed: [],
+      });
+      expect(await votesOn(ideaId)).toEqual([{ value: 1 }]);
+      expect(await networksOn(ideaId)).toEqual([]);
+    },
+  );
+
+  test('if a person is erased while their vote waits for a lock, the vote counts, but the server does not store its network', async () => {
+    const { userId, ideaId } = await createVoter();
+    const page = `/b/${world.boardSlug}/ideas/${ideaId}`;
+    const visitor = await signedIn(server, userId);
+    const holder = await holding('select from ideas where id = $1 for update', [ideaId]);
+    const vote = visitor.submit(page, `${page}/vote`, { value: 'up' });
+    await isWaiting();
+    expect(await runCleanUp(server)).toMatchObject({ users: [{ id: userId }], failed: [] });
+    await holder.query('commit');
+    expect((await vote).status).toBe(303);
+    expect(await votesOn(ideaId)).toEqual([{ value: 1 }]);
+    expect(await networksOn(ideaId)).toEqual([]);
+  });
+
+  test('the erasure of a user waits for an import that refers to the voter of the user, and then removes the id of the voter in the import', async () => {
+    const { userId, voterId } = await createVoter();
+    const [user] = await server.sql<{ email: string }>('select email from users where id = $1', [userId]);
+    const [account] = await server.sql<{ slug: string }>('select slug from accounts where id = $1', [world.accountId]);
+    const file = join(directory, 'voter.jsonl');
+    const archive = [
+      { type: 'archive', format: 'idea-board-archive', version: 1 },
+      { type: 'person', id: 'p', name: person.name, email: user?.email },
+      { type: 'voter', id: 'v', person: 'p' },
+    ];
+    await writeFile(file, archive.map(line => JSON.stringify(line)).join('\n'));
+    // The import waits until the transaction with the same external id ends.
+    const holder = await holding(
+      `insert into external_ids (account_id, kind, external_id, row_id) values ($1, 'voter', 'v', 0)`,
+      [world.accountId],
+    );
+    const imported = cliOn(server.url).json('import', file, '--account', account?.slug ?? '');
+    await isWaiting();
+    const outcome = runCleanUp(server);
+    await isWaiting(2);
+    await holder.query('rollback');
+    expect(await imported).toMatchObject({ imported: { voter: 1 } });
+    expect(await outcome).toMatchObject({ users: [{ id: userId, counts: { external_ids: 1 } }], failed: [] });
+    expect(await server.sql('select from external_ids where row_id = $1', [voterId])).toEqual([]);
+    expect(linesWith(await dump(server), marker)).toEqual([]);
   });
 });
 
