@@ -18,8 +18,10 @@ interface TellPeople {
   event_id: string;
   /** The id of the last user in the previous batch. */
   after?: number;
-  /** Whether the job is about an edited text. Such a job notifies only the mentioned people. */
+  /** Whether the job is about an edited text. Such a job notifies only mentioned people. */
   is_edit?: boolean;
+  /** The users whom the edit has mentioned. Jobs from the previous version of the server have no list. */
+  user_ids?: number[];
 }
 
 /**
@@ -207,6 +209,31 @@ const selectMentioned = selectRecipients('select_mentioned_to_tell', (db, $) =>
     .where('w.wants_mentions', '=', true),
 );
 
+interface Text {
+  accountId: number;
+  ideaId: number;
+  /** The id of a comment. Null for the body of the idea. */
+  commentId: number | null;
+}
+
+/**
+ * Selects the users that a text mentions and that already have a notification of this text. Such a notification can be
+ * about another event, for example about an edit of the text.
+ */
+const selectNotified = query('select_notified_of_text', (db, $: Arguments<Text>) =>
+  db
+    .selectFrom('mentions as x')
+    .innerJoin('notifications as n', join =>
+      join.on('n.account_id', '=', $.accountId).onRef('n.user_id', '=', 'x.user_id'),
+    )
+    .innerJoin('events as e', join => join.on('e.account_id', '=', $.accountId).onRef('e.id', '=', 'n.event_id'))
+    .select('x.user_id')
+    .where(x => x.and({ 'x.account_id': $.accountId, 'x.idea_id': $.ideaId, 'e.idea_id': $.ideaId }))
+    .where('x.comment_id', 'is not distinct from', $.commentId)
+    .where(commentIdInEvent, 'is not distinct from', $.commentId)
+    .where(e => e.or([e('x.comment_id', 'is not', null), e('e.type', 'in', ['idea.created', 'idea.updated'])])),
+);
+
 /**
  * The users to notify, by the type of event. An author is notified when a moderator approves, rejects or deletes the
  * author's idea. Nobody is notified of an idea that needs no approval, because its author caused the event
@@ -247,10 +274,10 @@ const insertNotifications = query(
  */
 export function tellPeople({ database, queue, clock }: Pick<TaskDependencies, 'database' | 'queue' | 'clock'>) {
   return async (payload: unknown) => {
-    const { account_id, event_id: eventId, after = 0, is_edit: isEdit = false } = payload as TellPeople;
+    const { account_id, event_id: eventId, after = 0, is_edit: isEdit = false, user_ids } = payload as TellPeople;
     const accountId = account_id ?? (await findAccountOfEvent(queue, eventId));
     if (accountId === undefined) return;
-    const batch = { after, isEdit, now: clock.now() };
+    const batch = { after, isEdit, userIds: user_ids, now: clock.now() };
     await database.transaction(transaction => tellBatch(transaction, { accountId, eventId }, batch));
   };
 }
@@ -258,10 +285,11 @@ export function tellPeople({ database, queue, clock }: Pick<TaskDependencies, 'd
 interface ToldBatch {
   after: number;
   isEdit: boolean;
+  userIds: readonly number[] | undefined;
   now: Date;
 }
 
-async function tellBatch(transaction: Transaction, event: AccountEvent, { after, isEdit, now }: ToldBatch) {
+async function tellBatch(transaction: Transaction, event: AccountEvent, { after, isEdit, userIds, now }: ToldBatch) {
   const { accountId } = event;
   const [found] = await transaction.query(selectEvent, event);
   if (!found) return;
@@ -273,20 +301,30 @@ async function tellBatch(transaction: Transaction, event: AccountEvent, { after,
     if (marked && chatType) await transaction.query(addChatJobs, { ...event, boardId, type: chatType, otherType });
   }
 
-  const select = recipientsOfType[type];
-  if (!select || found.is_reported_with_status) return;
   const ideaIds = type === 'idea.merged' && targetId !== null ? [ideaId, targetId] : [ideaId];
   const people = { accountId, ideaIds, commentId };
-  const notify = (recipients: Recipient[], kind: string) => addNotifications(transaction, event, recipients, kind, now);
   const turn = turnOfMentions(found);
+  const text = { accountId, ideaId, commentId };
+  const notified = isEdit || turn !== 'none' ? await transaction.query(selectNotified, text) : [];
+  const skipped = new Set(notified.map(({ user_id }) => user_id));
+  const notify = (recipients: Recipient[], kind: string) => {
+    const others = recipients.filter(({ id }) => !skipped.has(id));
+    return addNotifications(transaction, event, others, kind, now);
+  };
   const notifyMentioned = async () => {
     // The query need not skip the actor here, because the stored mentions of a text never include the text's author.
     const mentioned = await transaction.query(selectMentioned, { ...people, after: 0, actorId: null });
     await notify(mentioned, 'user.mentioned');
   };
-  if ((turn === 'first' && after === 0) || isEdit) await notifyMentioned();
-  if (isEdit) return;
+  if (isEdit) {
+    const mentioned = await transaction.query(selectMentioned, { ...people, after: 0, actorId: found.actor_id });
+    const added = userIds ? mentioned.filter(({ id }) => userIds.includes(id)) : mentioned;
+    return notify(added, 'user.mentioned');
+  }
 
+  const select = recipientsOfType[type];
+  if (!select || found.is_reported_with_status) return;
+  if (turn === 'first' && after === 0) await notifyMentioned();
   const recipients = await transaction.query(select, { ...people, after, actorId: found.actor_id });
   await notify(recipients, type === 'idea.created' ? 'idea.approved' : type);
   const last = recipients.at(-1);

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { maxMentions, maxNamesakes } from '../../server/domain/mentions/find-mentions.ts';
 import { approveIdea } from '../../server/domain/moderation/moderate-idea.ts';
 import { followIdea } from '../../server/domain/notifications/followers.ts';
+import { clearOld } from '../../server/jobs/clear-expired.ts';
 import { signedIn, type Visitor } from '../admin/visitor.ts';
 import { asUser } from '../helpers/administration.ts';
 import { readAudit } from '../helpers/audit.ts';
@@ -261,6 +262,130 @@ describe('the edit of a comment', () => {
     const path = `${ideaPath()}/comments/${body.id}/delete`;
     await visitor.submit(path, path);
     expect(await server.sql('select from mentions where idea_id = $1', [ideaId])).toEqual([]);
+  });
+});
+
+describe('a mention that an edit adds', () => {
+  let moderation: string;
+  beforeEach(async () => {
+    const issuerId = await member('Mo Derator', 'moderator');
+    ({ token: moderation } = await issueToken(server, world, 'moderate', { issuerId }));
+  });
+
+  const editIdea = (body: string) =>
+    request(server, `PATCH /api/v1/ideas/${ideaId}`, { token: moderation, json: { body } });
+  const editComment = (commentId: number, body: string) =>
+    request(server, `PATCH /api/v1/ideas/${ideaId}/comments/${commentId}`, { token: moderation, json: { body } });
+  /** Adds a comment in the way of an import, which records no event. */
+  async function insertComment(body: string): Promise<number> {
+    const [row] = await server.sql<{ id: number }>(
+      `with counted as (update ideas set comment_count = 1 where id = $2)
+      insert into comments (account_id, idea_id, author_id, body) values ($1, $2, $3, $4) returning id`,
+      [world.accountId, ideaId, authorId, body],
+    );
+    return row?.id ?? 0;
+  }
+  const ageEvents = (days: number) =>
+    server.sql(`update events set occurred_at = occurred_at - $2 * interval '1 day' where account_id = $1`, [
+      world.accountId,
+      days,
+    ]);
+  const deleteOld = () => clearOld(server.database, new AbortController().signal);
+
+  test('the notification of a mention in an edited idea or comment names the editor and quotes the new text, even if the text was imported', async () => {
+    ideaId = await insertIdea(server, world, { authorId, title: 'Dark mode', body: 'As @Otto said.' });
+    const [mona, nina] = [await member('Mona'), await member('Nina')];
+    await member('Otto');
+    await server.sql(`update users set notification_email = 'people@example.com' where id in ($1, $2)`, [mona, nina]);
+    const commentId = await insertComment('As @Otto wrote.');
+    expect((await editIdea('As @Otto and @Mona said.')).status).toBe(200);
+    expect((await editComment(commentId, 'As @Otto and @Nina wrote.')).status).toBe(200);
+    expect(await told()).toEqual({ 'user.mentioned': [mona, nina] });
+    const mails = smtp.received.filter(({ to }) => to === 'people@example.com').map(({ mail }) => mail);
+    expect(mails.map(({ subject }) => subject)).toEqual(Array(2).fill('Mo Derator mentioned you in “Dark mode”'));
+    expect(mails.map(({ text }) => /^> (.*)$/m.exec(text ?? '')?.[1]).sort()).toEqual([
+      'As @Otto and @Mona said.',
+      'As @Otto and @Nina wrote.',
+    ]);
+    for (const [userId, quote] of [
+      [mona, 'As @Otto and @Mona said.'],
+      [nina, 'As @Otto and @Nina wrote.'],
+    ] as const) {
+      const page = parse((await (await signedIn(server, userId)).get('/admin/profile/notifications')).html);
+      const link = page.querySelector('.card a');
+      expect([link?.textContent, link?.getAttribute('href')]).toEqual([
+        'Mo Derator mentioned you in “Dark mode”:',
+        ideaPath(),
+      ]);
+      expect(page.textContent).toContain(quote);
+    }
+  });
+
+  test('a mention that an edit adds notifies the member even if the server has already deleted the old event of the text', async () => {
+    const [mona, nina] = [await member('Mona'), await member('Nina')];
+    ({ id: ideaId } = (await submit('Text')).body);
+    const { id: commentId } = (await comment('Text')).body;
+    await told();
+    await ageEvents(31);
+    await deleteOld();
+    expect(await server.sql('select from events where account_id = $1', [world.accountId])).toEqual([]);
+    await editIdea('What do you think, @Mona?');
+    await editComment(commentId, 'And you, @Nina?');
+    expect(await told()).toEqual({ 'user.mentioned': [mona, nina] });
+  });
+
+  test('the notification of a mention that an edit adds is as old as the edit, and not as old as the idea', async () => {
+    const mona = await member('Mona');
+    ({ id: ideaId } = (await submit('Text')).body);
+    await told();
+    await ageEvents(29);
+    await editIdea('What do you think, @Mona?');
+    await told();
+    await ageEvents(2);
+    await deleteOld();
+    expect(await told()).toEqual({ 'user.mentioned': [mona] });
+  });
+
+  test('each member gets one notification of a mention if a text is edited twice before the worker runs', async () => {
+    const people = [await member('Mona'), await member('Nina'), await member('Otto'), await member('Pia')];
+    ({ id: ideaId } = (await submit('@Mona')).body);
+    const { id: commentId } = (await comment('@Otto')).body;
+    await editIdea('@Mona and @Nina');
+    await editComment(commentId, '@Otto and @Pia');
+    await editIdea('@Nina and @Mona again');
+    await editComment(commentId, '@Pia and @Otto again');
+    expect(await told()).toEqual({ 'user.mentioned': people });
+  });
+
+  test('a follower who was notified of a mention in an edited comment gets no notification of the comment from a late job', async () => {
+    const mona = await member('Mona');
+    await follow(mona);
+    const { id: commentId } = (await comment('Text')).body;
+    await server.sql(`update graphile_worker._private_jobs set run_at = now() + interval '1 hour'`);
+    await editComment(commentId, 'What do you think, @Mona?');
+    expect(await told()).toEqual({ 'user.mentioned': [mona] });
+    await makeJobsDue(server);
+    expect(await told()).toEqual({ 'user.mentioned': [mona] });
+  });
+
+  test('a moderator who adds their own name to a text of another person gets no notification', async () => {
+    ideaId = await insertIdea(server, world, { authorId });
+    await editIdea('As @Mo Derator said.');
+    expect(await told()).toEqual({});
+    expect(await highlighted()).toEqual(['@Mo Derator']);
+  });
+
+  test('after the deletion of an edited comment, the notification of a mention no longer quotes the comment', async () => {
+    const mona = await member('Mona');
+    const { id: commentId } = (await comment('Text')).body;
+    await told();
+    await editComment(commentId, 'The password is hunter2, @Mona.');
+    await told();
+    await request(server, `DELETE /api/v1/ideas/${ideaId}/comments/${commentId}`, { token: moderation });
+    const { html } = await (await signedIn(server, mona)).get('/admin/profile/notifications');
+    expect(html).toContain('Mo Derator mentioned you');
+    expect(html).toContain('(deleted)');
+    expect(html).not.toContain('hunter2');
   });
 });
 

@@ -75,17 +75,12 @@ export async function editComment(
   const [updated] = await op.query(updateComment, { accountId, commentId, body, now: op.now });
   if (!updated) throw new Error('An update returned no row');
   const edited = { ...comment, ...updated, body };
-  const events = await replaceCopies(op, { ideaId, commentId, authorId: comment.author_id, text: body });
+  await replaceCopies(op, { ideaId, commentId, authorId: comment.author_id, text: body });
   const { author: _, ...shown } = presentComment(edited);
-  await recordEvent(op, 'comment.updated', ideaId, { comment: shown, ...(reason !== undefined && { reason }) });
-  if (await replaceMentions(op, { ideaId, commentId, authorId: comment.author_id }, { old: comment.body, new: body })) {
-    // Mentioned people are notified of the event that first reported the comment, and not of the edit. Nobody gets two
-    // notifications of one event. So a follower who was notified of the comment gets no second notification.
-    const event =
-      events.find(({ type }) => type === 'idea.status_changed') ??
-      events.find(({ type }) => type === 'comment.created');
-    if (event) await notifyMentioned(op, ideaId, event.id);
-  }
+  const details = { comment: shown, ...(reason !== undefined && { reason }) };
+  const eventId = await recordEvent(op, 'comment.updated', ideaId, details);
+  const text = { ideaId, commentId, authorId: comment.author_id };
+  await notifyMentioned(op, ideaId, eventId, await replaceMentions(op, text, { old: comment.body, new: body }));
   return edited;
 }
 

@@ -41,19 +41,19 @@ const rewriteEvents = query('replace_comment_in_events', (db, $: Arguments<OfAcc
     .where(e => e.and({ 'e.account_id': $.accountId, 'e.idea_id': $.ideaId }))
     .where('e.type', 'in', ['comment.created', 'comment.updated', 'idea.status_changed'])
     .where(commentIdInEvent, '=', $.commentId)
-    .returning(['e.id', 'e.type']),
+    .returning('e.id'),
 );
 
 /**
  * Replaces the text of an edited or deleted comment in its copies, such as events. Also removes the stored responses of
  * webhook receivers to these events, because a response may repeat the text. Receivers keep the text that they received
- * before. Returns the events.
+ * before.
  *
  * The caller holds the lock of the idea. A worker that stores the responses of several webhooks at once may wait for a
  * lock of this transaction. PostgreSQL may then report a deadlock and cancel one of the two transactions, and the
  * server retries it. A worker that stores only one response never waits for such a lock.
  */
-export async function replaceCopies(op: WriteOperation, replacement: Replacement) {
+export async function replaceCopies(op: WriteOperation, replacement: Replacement): Promise<void> {
   const { accountId } = op.actor;
   const events = await op.query(rewriteEvents, { accountId, ...replacement });
   await withholdResponses(
@@ -63,5 +63,4 @@ export async function replaceCopies(op: WriteOperation, replacement: Replacement
   );
   const { commentId, ...rest } = replacement;
   await replaceInAnswers(op, { kind: 'comment', id: commentId, ...rest });
-  return events;
 }

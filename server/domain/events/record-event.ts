@@ -45,18 +45,18 @@ const callRecordEvent = sql(
 );
 
 /**
- * Records an event of an idea in the transaction of the operation (specification: Events). The operation must hold the
- * lock of the idea, so that the events of an idea are delivered in order.
+ * Records an event of an idea in the transaction of the operation (specification: Events), and returns the id of the
+ * event. The operation must hold the lock of the idea, so that the events of an idea are delivered in order.
  */
 export async function recordEvent<T extends RecordedType>(
   op: EventSource,
   type: T,
   ideaId: number,
   given?: EventDetails<T>,
-): Promise<void> {
+): Promise<string> {
   const { targetId, ...details } = { targetId: undefined, ...given };
   const { accountId, userId: actorId, tokenId } = op.actor;
-  await op.query(callRecordEvent, {
+  const [recorded] = await op.query(callRecordEvent, {
     accountId,
     type,
     ideaId,
@@ -66,4 +66,6 @@ export async function recordEvent<T extends RecordedType>(
     details: JSON.stringify(details),
     now: op.now,
   });
+  if (!recorded) throw new Error('record_event returned no row');
+  return recorded.event_id;
 }

@@ -48,12 +48,15 @@ export function mentioningTextInEvent(maxLength: number) {
 }
 
 /**
- * The name of the author of the text that can contain mentions, in an event with the SQL alias `e`. Another person,
- * such as a moderator, may have caused the event.
+ * The name of the person who wrote the mentions in an event with the SQL alias `e`. In an edited text, this is the
+ * person who edited it. Otherwise it is the author of the text, even if a moderator caused the event.
  */
-export const mentionerInEvent = sql<string | null>`coalesce(
-  ${textInEvent('comment', 'author', 'name')}, ${textInEvent('reply', 'author', 'name')}, ${textInEvent('idea', 'author', 'name')}
-)`;
+export const mentionerInEvent = sql<string | null>`case
+  when e.type in ('comment.updated', 'idea.updated') then ${textInEvent('actor', 'name')}
+  else coalesce(
+    ${textInEvent('comment', 'author', 'name')}, ${textInEvent('reply', 'author', 'name')}, ${textInEvent('idea', 'author', 'name')}
+  )
+end`;
 
 /**
  * The columns of an idea that the database function idea_columns() stores in an event. Their values are the same for

@@ -49,22 +49,14 @@ const updateTexts = query('update_texts_of_idea', (db, $: Arguments<NewTexts>) =
     )
     .selectFrom('changed')
     .select([
-      sql`record_event(
+      sql<string>`record_event(
         ${$.accountId}, ${$.event}, changed.id, null, ${$.actorId}, ${$.tokenId}, ${$.details}, ${$.now}
-      )`.as('recorded'),
+      )`.as('event_id'),
       sql`graphile_worker.add_job(
         'replace_copies_of_idea', json_build_object('account_id', ${$.accountId}::bigint, 'idea_id', changed.id),
         queue_name => format('copies:%s', changed.id % 8)
       )`.as('job'),
     ]),
-);
-
-const selectCreation = query('select_creation_of_idea', (db, $: Arguments<OneIdea>) =>
-  db
-    .selectFrom('events')
-    .select('id')
-    .where(e => e.and({ account_id: $.accountId, idea_id: $.ideaId, type: 'idea.created' }))
-    .limit(1),
 );
 
 export interface IdeaChanges {
@@ -95,12 +87,13 @@ export async function editIdea(op: WriteOperation, ideaId: number, changes: Idea
   // The event lists the changed fields without their texts, because events must not keep earlier texts. The idea in the
   // event has the new texts.
   const details = JSON.stringify({ changes: fields.map(field => ({ field, from: null, to: null })), reason });
-  await op.query(updateTexts, { ...changeOf(op, ideaId), title, body, event: 'idea.updated', details });
+  const updated = { ...changeOf(op, ideaId), title, body, event: 'idea.updated', details } as const;
+  const [event] = await op.query(updateTexts, updated);
+  if (!event) throw new Error('An update returned no row');
   op.audit?.record('idea.updated', { account_id: accountId, idea_id: ideaId, changed: fields });
-  if (await replaceMentions(op, { ideaId, commentId: null, authorId: old.author_id }, { old: old.body, new: body })) {
-    const [created] = await op.query(selectCreation, { accountId, ideaId });
-    if (created) await notifyMentioned(op, ideaId, created.id);
-  }
+  const text = { ideaId, commentId: null, authorId: old.author_id };
+  const mentioned = await replaceMentions(op, text, { old: old.body, new: body });
+  await notifyMentioned(op, ideaId, event.event_id, mentioned);
   return requireIdea(op, ideaId);
 }
 
@@ -116,14 +109,17 @@ export function checkUnchanged(
   if (ifUpdatedAt !== undefined && Date.parse(ifUpdatedAt) !== Date.parse(updatedAt)) throw new DomainError(key);
 }
 
-/**
- * Adds a job that notifies the people whom an edited text mentions. The event id belongs to the event that first
- * reported the text.
- */
-export async function notifyMentioned(op: WriteOperation, ideaId: number, eventId: string): Promise<void> {
+/** Adds a job that notifies the members whom an edit has mentioned. The event id belongs to the event of the edit. */
+export async function notifyMentioned(
+  op: WriteOperation,
+  ideaId: number,
+  eventId: string,
+  userIds: readonly number[],
+): Promise<void> {
+  if (userIds.length === 0) return;
   await addJob(op, {
     task: 'tell_people',
-    payload: { account_id: op.actor.accountId, event_id: eventId, is_edit: true },
+    payload: { account_id: op.actor.accountId, event_id: eventId, is_edit: true, user_ids: userIds },
     queueName: `people:${ideaId % 8}`,
   });
 }

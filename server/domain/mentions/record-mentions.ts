@@ -59,18 +59,22 @@ export async function recordMentions(op: WriteOperation, text: TextOfIdea, body:
   if (mentions.length > 0) await op.query(writeMentions, valuesOf(op, text, mentions));
 }
 
-/** Updates the stored mentions of an edited text. Returns whether the text mentions anybody. */
+/**
+ * Updates the stored mentions of an edited text. Returns the ids of the members that the new text mentions and the old
+ * text does not mention.
+ */
 export async function replaceMentions(
   op: WriteOperation,
   { authorId, ...text }: TextOfIdea & { authorId: number },
   bodies: { old: string; new: string },
-): Promise<boolean> {
-  if (!bodies.old.includes('@') && !bodies.new.includes('@')) return false;
+): Promise<number[]> {
+  if (!bodies.old.includes('@') && !bodies.new.includes('@')) return [];
+  const earlier = await findOthers(op, authorId, bodies.old);
   const mentions = await findOthers(op, authorId, bodies.new);
   const values = valuesOf(op, text, mentions);
   await op.query(removeOthers, values);
   if (mentions.length > 0) await op.query(writeMentions, values);
-  return mentions.length > 0;
+  return values.userIds.filter(id => !earlier.some(({ userId }) => userId === id));
 }
 
 /** Finds the members whom a text mentions, except its author. */
