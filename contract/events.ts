@@ -34,7 +34,7 @@ const EventBoard = z
 const Actor = z
   .object({
     id: Id,
-    name: z.string().describe("The user's name."),
+    name: userText.describe("The user's name."),
     token_id: Id.nullable().describe('The token that acted for the user; null when the user acted in person.'),
   })
   .meta({ title: 'Actor', description: 'Who caused the event.' });

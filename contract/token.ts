@@ -4,7 +4,7 @@ import { Capability, Grant } from './grants.ts';
 import { people } from './idea.ts';
 import { Id } from './identifiers.ts';
 import { c, NoQuery, type RouteMetadata } from './routes.ts';
-import { Timestamp } from './text.ts';
+import { Timestamp, userText } from './text.ts';
 
 const BucketState = z
   .object({
@@ -19,7 +19,7 @@ export const Token = z
     id: Id,
     name: z.string().describe('The name that the issuer gave the token.'),
     account: z.object({ id: Id, name: z.string() }).describe('The account of the token.'),
-    issuer: z.object({ id: Id, name: z.string() }).describe('The user who issued the token.'),
+    issuer: z.object({ id: Id, name: userText }).describe('The user who issued the token.'),
     boards: z
       .array(
         z.object({

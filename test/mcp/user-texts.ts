@@ -2,7 +2,7 @@ import { type Json, toJsonSchema } from '../../contract/openapi/json-schema.ts';
 import type { Operation } from './cases.ts';
 
 /** Fields with these names contain text by users, in every result except the board itself. */
-const names = /(^|\.)((title|body|reason)|(author|voter|voter\.issuer)\.name|(?<!board\.)description)$/;
+const names = /(^|\.)((title|body|reason)|(author|actor|voter|issuer)\.name|(?<!board\.)description)$/;
 
 /**
  * Returns the paths of the fields of a tool's result that contain text by users, or undefined if there are none. The
