@@ -118,7 +118,8 @@ export function prepareRequest(
     idempotencyKey,
     tokenName: /^ib_\d+/.exec(defaults.token)?.[0] ?? '',
     isConditional: etag !== undefined,
-    isRepeatable: idempotencyKey !== undefined || !['POST', 'PATCH'].includes(method),
+    // A repeated edit changes nothing, but only the PATCH requests of the contract are sure to be edits of this kind.
+    isRepeatable: idempotencyKey !== undefined || !(method === 'POST' || (method === 'PATCH' && !operation.id)),
   };
 }
 

@@ -11,7 +11,7 @@ import {
   TimeoutError,
 } from '../../client/main.ts';
 import { defaultLimits } from '../../client/options.ts';
-import { knownOperation, prepareRequest } from '../../client/request.ts';
+import { knownOperation, prepareRequest, unknownOperation } from '../../client/request.ts';
 import { RetryBudget, retryDelayMs } from '../../client/retry.ts';
 import { createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
 import { closeAfterAll } from '../helpers/for-file.ts';
@@ -116,6 +116,19 @@ describe('retried requests', () => {
     expect(gateway.requests.map(({ headers }) => headers['idempotency-key'])).toEqual([undefined, undefined]);
   });
 
+  test('the client retries an edit after a lost connection and a 503 response, and the edit succeeds once even with if_updated_at', async () => {
+    const id = await insertIdea(server, world);
+    const { id: commentId, updated_at } = await ideasOf().comment(id, { body: 'First.' });
+    const edit = { title: 'Edited', if_updated_at: (await ideasOf().get(id)).updated_at };
+    gateway.plan('lose the answer', away);
+    expect(await ideasOf().edit(id, edit).withResponse()).toMatchObject({ data: { title: 'Edited' }, attempts: 3 });
+    gateway.plan('lose the answer');
+    const editComment = { body: 'Second.', if_updated_at: updated_at };
+    expect((await ideasOf().editComment(id, commentId, editComment).withResponse()).attempts).toBe(2);
+    const events = await server.sql("select type from events where idea_id = $1 and type like '%updated'", [id]);
+    expect(events.map(({ type }) => type).sort()).toEqual(['comment.updated', 'idea.updated']);
+  });
+
   test('the client creates a new idempotency key for each call of ideas.create() unless the caller provides a key', async () => {
     const ideas = ideasOf();
     const first = await ideas.create(idea);
@@ -133,6 +146,15 @@ test('every method of the client that sends a POST request sends an idempotency 
   expect(posts).toContain('createIdea');
   const keys = posts.map(id => prepareRequest(knownOperation(id), {}, { baseUrl: '', token }, {}).idempotencyKey);
   expect(keys).toEqual(posts.map(() => expect.stringMatching(/^[0-9a-f]{32}$/)));
+});
+
+test('the client can repeat every request of its methods, but not a PATCH request of client.request()', () => {
+  const repeatable = operationIds.map(
+    id => prepareRequest(knownOperation(id), {}, { baseUrl: '', token }, {}).isRepeatable,
+  );
+  expect(new Set(repeatable)).toEqual(new Set([true]));
+  const edit = unknownOperation({ method: 'PATCH', path: '/api/v1/reactions/7' });
+  expect(prepareRequest(edit, {}, { baseUrl: '', token }, {}).isRepeatable).toBe(false);
 });
 
 describe('retry delays', () => {
