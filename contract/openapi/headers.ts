@@ -39,6 +39,11 @@ export const headers = {
     examples: byBucket((_, { windowSeconds }) => windowSeconds / 2),
   },
   'Retry-After': { description: 'Seconds to wait before a retry.', schema: integer, example: 30 },
+  'Accept-Encoding': {
+    description: 'The content codings that a request body may have (RFC 7694).',
+    schema: text,
+    example: 'identity',
+  },
   'WWW-Authenticate': {
     description: 'The URL of the metadata that names the authorization server (RFC 9728).',
     schema: text,
@@ -76,11 +81,11 @@ const rateLimitHeaders = [
 /** Returns references to the headers of a response with this status. */
 export function headersOf(status: number, method: string, metadata: RouteMetadata): Json {
   const names: (keyof typeof headers)[] = ['X-Request-Id'];
-  const isAuthenticated = metadata.auth !== 'none' && ![401, 500, 503].includes(status);
-  if (isAuthenticated) names.push(...rateLimitHeaders);
+  if (metadata.auth !== 'none' || status === 429) names.push(...rateLimitHeaders);
   if (metadata.auth === 'tools' && status === 401) names.push('WWW-Authenticate');
   if (metadata.auth === 'board' && method === 'GET' && [200, 304].includes(status)) names.push('ETag');
-  if (metadata.auth === 'board' && method === 'POST' && status < 300) names.push('Idempotency-Replayed');
+  if (method === 'POST' && [200, 201].includes(status)) names.push('Idempotency-Replayed');
+  if (status === 415) names.push('Accept-Encoding');
   if (status === 429 || (status === 503 && metadata.auth !== 'none')) names.push('Retry-After');
   const references = Object.fromEntries(names.map(name => [name, { $ref: `#/components/headers/${name}` }]));
   return { ...references, ...headersOfDeprecation(metadata) };

@@ -4,7 +4,7 @@ import type { AuditLog } from '../observability/audit-log.ts';
 import { grantRefusals } from '../observability/request-entries.ts';
 import type { Principal } from './find-tokens.ts';
 import type { AuthenticationFailure } from './look-up-token.ts';
-import { type BucketState, type HeaderSetter, isExhausted, setRateLimitHeaders } from './rate-limit.ts';
+import { type BucketState, type HeaderSetter, isExhausted, setExceededHeaders } from './rate-limit.ts';
 
 export function refuseExhausted(
   audit: AuditLog,
@@ -15,7 +15,7 @@ export function refuseExhausted(
 ) {
   if (!isExhausted(state)) return;
   auditLimit(audit, request, state, principal);
-  setRateLimitHeaders(reply, state);
+  setExceededHeaders(reply, state);
   throw new DomainError('rate_limited', {
     details: {
       limit: state.name,

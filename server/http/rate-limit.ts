@@ -105,7 +105,7 @@ export interface HeaderSetter {
 
 /**
  * Sets the rate limit headers of an answer: two headers of the IETF draft about rate limit headers, and three headers
- * with older names. If the request exceeds the limit, the function also sets Retry-After.
+ * with older names.
  */
 export function setRateLimitHeaders(reply: HeaderSetter, state: BucketState) {
   const remaining = remainingOf(state);
@@ -114,7 +114,12 @@ export function setRateLimitHeaders(reply: HeaderSetter, state: BucketState) {
   reply.header('X-RateLimit-Limit', state.limit);
   reply.header('X-RateLimit-Remaining', remaining);
   reply.header('X-RateLimit-Reset', state.resetSeconds);
-  if (isExhausted(state)) reply.header('Retry-After', state.resetSeconds);
+}
+
+/** Sets the rate limit headers of the answer 429, with Retry-After. */
+export function setExceededHeaders(reply: HeaderSetter, state: BucketState) {
+  setRateLimitHeaders(reply, state);
+  reply.header('Retry-After', state.resetSeconds);
 }
 
 /**

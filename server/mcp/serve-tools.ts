@@ -143,6 +143,8 @@ function refuseInJsonRpc({ config, reporter }: ServerDependencies) {
   const challenge = `Bearer resource_metadata="${resourceMetadataUrlOf(config)}", scope="mcp"`;
   return (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
     const refusal = note(error, request, reply);
+    // The server has refused the coding of the body before it refuses the token or the plan.
+    if (refusal.key !== 'unsupported_media_type') reply.removeHeader('Accept-Encoding');
     if (refusal.key === 'unauthorized') {
       const hasToken = request.headers.authorization !== undefined;
       reply.header('WWW-Authenticate', hasToken ? `${challenge}, error="invalid_token"` : challenge);

@@ -3,13 +3,15 @@ import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { errors, raises, transportKeys } from '../../contract/errors.ts';
 import { contract } from '../../contract/index.ts';
-import { noBody } from '../../contract/routes.ts';
+import { headers, headersOf } from '../../contract/openapi/headers.ts';
+import { noBody, type RouteMetadata } from '../../contract/routes.ts';
 
 const routes = Object.values(contract).map(route => ({
   method: route.method,
   // The router accepts an empty id in a path. So this pattern also accepts an empty id.
   pattern: new RegExp(`^${route.path.replace(/:\w+/g, '[^/]*')}$`),
   responses: route.responses as Record<number, unknown>,
+  metadata: route.metadata as RouteMetadata,
 }));
 
 /** The responses to invalid HTTP requests. The contract declares these responses for no operation. */
@@ -32,13 +34,15 @@ export function watchResponses(server: Server): string[] {
     if (/^(https?:\/\/[^/]+)?\/(oauth|\.well-known)(\/|$)/.test(path)) return;
     // Skips the responses of extensions, which define their own routes and responses.
     if (path.startsWith('/ext/')) return;
-    collectBody(response, body => {
+    collectAnswer(response, (body, sentHeaders) => {
       const { statusCode } = response;
       // Skips the response to a CORS preflight request, which belongs to no operation.
       if (method === 'OPTIONS' && statusCode === 204) return;
       // Skips the error pages that browsers get for unknown paths.
       if (!path.startsWith('/api/') && body.startsWith('<!doctype html>')) return;
-      const problem = violationOf(method, path, statusCode, lastMessageOf(body), request.method === 'HEAD');
+      const problem =
+        violationOf(method, path, statusCode, lastMessageOf(body), request.method === 'HEAD') ??
+        undeclaredHeaderOf(method, path, statusCode, sentHeaders);
       if (problem) violations.push(`${request.method} ${path} ${statusCode}: ${problem}: ${body.slice(0, 500)}`);
     });
   });
@@ -61,10 +65,23 @@ export function violationOf(
   body: string,
   isHead = false,
 ): string | undefined {
-  const route = routes.find(one => one.method === method && one.pattern.test(path));
+  const route = routeOf(method, path);
   const declared = (route ? route.responses : outside) as Record<number, unknown>;
   const isOfTransport = transportKeys.some(key => body.includes(`"key":"${key}"`));
   return problemOf((isOfTransport ? ofTransport : declared)[status], body, isHead);
+}
+
+function routeOf(method: string, path: string) {
+  return routes.find(one => one.method === method && one.pattern.test(path));
+}
+
+/** Returns a problem if an operation sends a header of the OpenAPI document that it does not declare for the status. */
+function undeclaredHeaderOf(method: string, path: string, status: number, sent: readonly string[]): string | undefined {
+  const route = routeOf(method, path);
+  if (!route) return undefined;
+  const declared = Object.keys(headersOf(status, method, route.metadata));
+  const undeclared = Object.keys(headers).find(name => sent.includes(name.toLowerCase()) && !declared.includes(name));
+  return undeclared && `the header ${undeclared} is not declared`;
 }
 
 function problemOf(schema: unknown, body: string, isHead: boolean): string | undefined {
@@ -86,19 +103,26 @@ function problemOf(schema: unknown, body: string, isHead: boolean): string | und
   return key && errors[key] === undefined ? `the key ${key} is not in the catalogue` : undefined;
 }
 
-function collectBody(response: ServerResponse, done: (body: string) => void) {
+/** Calls `done` with the body of a response and with the names of its headers, in lower case. */
+function collectAnswer(response: ServerResponse, done: (body: string, headers: string[]) => void) {
   const chunks: Buffer[] = [];
+  let headers: string[] = [];
   const keep = (chunk: unknown) => {
     if (typeof chunk === 'string' || chunk instanceof Uint8Array) chunks.push(Buffer.from(chunk as string));
   };
-  const { write, end } = response;
+  const { write, writeHead, end } = response;
+  // Fastify passes the headers to writeHead. After that, the response itself does not list these headers.
+  response.writeHead = ((...args: Parameters<typeof writeHead>) => {
+    headers = Object.keys(args.at(-1) ?? {}).map(name => name.toLowerCase());
+    return writeHead.apply(response, args);
+  }) as typeof writeHead;
   response.write = ((...args: Parameters<typeof write>) => {
     keep(args[0]);
     return write.apply(response, args);
   }) as typeof write;
   response.end = ((...args: Parameters<typeof end>) => {
     keep(args[0]);
-    done(Buffer.concat(chunks).toString());
+    done(Buffer.concat(chunks).toString(), headers);
     return end.apply(response, args);
   }) as typeof end;
 }

@@ -282,6 +282,20 @@ describe('requests that count against the rate limit', () => {
     expect((await vote(server, { headers })).status).toBe(200);
   });
 
+  test('after the rate limit is exceeded, an answer other than 429 shows no remaining requests and has no Retry-After', async () => {
+    const headers = { 'idempotency-key': 'exceeded' };
+    await vote(server, { headers });
+    await setCount('apitoken:write', 25);
+    await setCount('apitoken:read', 125);
+    const replay = await vote(server, { headers });
+    const reused = await vote(server, { headers, json: { value: 'down' } });
+    const self = await request(server, 'GET /api/v1/token', { token });
+    expect([replay.status, reused.status, self.status]).toEqual([200, 422, 200]);
+    expect(limitHeaders(replay)).toEqual(expected('apitoken:write', 0, writeReset));
+    expect(limitHeaders(reused)).toEqual(expected('apitoken:write', 0, writeReset));
+    expect(limitHeaders(self)).toEqual(expected('apitoken:read', 0, readReset));
+  });
+
   test("a response of GET /api/v1/token shows the token's read and write limits, even exhausted limits, and the request counts against neither limit", async () => {
     const self = () => request(server, 'GET /api/v1/token', { token });
     const state = (bucket: Bucket, remaining: number, reset: number) => ({

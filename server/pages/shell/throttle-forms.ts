@@ -7,7 +7,7 @@ import {
   isExhausted,
   openCounter,
   refund,
-  setRateLimitHeaders,
+  setExceededHeaders,
 } from '../../http/rate-limit.ts';
 import { t } from '../../text/catalogue.ts';
 import { FormProblem } from './form.ts';
@@ -38,7 +38,7 @@ export async function chargeForm(
     const state = await charge(database, counter, now);
     if (isExhausted(state)) {
       auditLimit(audit, request, state);
-      setRateLimitHeaders(reply, state);
+      setExceededHeaders(reply, state);
       throw new FormProblem(429, `${t(`shell.too_many.${what}`)}. ${adviceAfter(state.resetSeconds)}`);
     }
     charged.push(state);
