@@ -15,22 +15,23 @@ If several errors apply, you get the first one in this order:
 
 1. the rate limit of the client's address (429)
 2. the token (401)
-3. the rate limit of the token (429)
-4. the plan (403)
-5. the board (400, 403)
-6. the grant and the capability (403)
-7. the role of the issuer (403)
-8. the format of the body (400, 413, 415)
-9. validation (422)
-10. not found (404)
-11. closed (423)
-12. domain rules (422)
+3. the network of the client (403)
+4. the rate limit of the token (429)
+5. the plan (403)
+6. the board (400, 403)
+7. the grant and the capability (403)
+8. the role of the issuer (403)
+9. the format of the body (400, 413, 415)
+10. validation (422)
+11. not found (404)
+12. closed (423)
+13. domain rules (422)
 
 An unsupported method on an existing path returns 405 \`method_not_allowed\` with \`Allow\`. A request that is invalid HTTP, or that does not arrive in time, gets a key that no operation lists: ${transportKeys.map(key => `\`${key}\``).join(', ')}.
 
 ## Limits
 
-A token has two rate limits: one for reads and one for writes. \`x-bucket\` names the limit of an operation, and \`x-rate-limit\` is its default. Every response to a valid token shows the remaining requests (\`RateLimit\`, \`X-RateLimit-*\`). A 429 says when to retry (\`Retry-After\`). Requests from one address are also limited, with or without a token. A body has at most ${maxBodyBytes / 1024} KiB.
+A token has two rate limits: one for reads and one for writes. \`x-bucket\` names the limit of an operation, and \`x-rate-limit\` is its default. The response of an operation that accepts the token and its network shows the remaining requests (\`RateLimit\`, \`X-RateLimit-*\`). A 429 says when to retry (\`Retry-After\`). Requests from one address are also limited, with or without a token. If an address exceeds its limit, these headers of the 429 describe the limit of the address. A body has at most ${maxBodyBytes / 1024} KiB.
 
 ## Retries
 

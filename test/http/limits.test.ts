@@ -296,6 +296,32 @@ describe('requests that count against the rate limit', () => {
     expect(limitHeaders(self)).toEqual(expected('apitoken:read', 0, readReset));
   });
 
+  test('every response of an operation that accepts the token and its network shows the rate limit of the token, and no other response shows it', async () => {
+    const nameIn = ({ headers }: Answer) => headers.get('ratelimit')?.split(';')[0];
+    const accepted: [string, number][] = [
+      ['GET /api/v1/token', 200],
+      ['GET /api/v1/board?board=another', 403],
+      ['GET /api/v1/ideas?sort=oldest', 422],
+      ['GET /api/v1/ideas/999999999', 404],
+      ['GET /api/v1/ideas/none', 404],
+    ];
+    for (const [line, status] of accepted) {
+      const answer = await request(server, line, { token });
+      expect([line, answer.status, nameIn(answer)]).toEqual([line, status, '"apitoken:read"']);
+    }
+    const others: [string, number][] = [
+      ['GET /api/v1/nothing', 404],
+      ['DELETE /api/v1/board', 405],
+    ];
+    for (const [line, status] of others) {
+      const answer = await request(server, line, { token });
+      expect([line, answer.status, nameIn(answer)]).toEqual([line, status, undefined]);
+    }
+    await server.sql(`update api_tokens set allowed_networks = '{192.0.2.0/24}' where id = $1`, [tokenId]);
+    const elsewhere = await read();
+    expect([elsewhere.key, nameIn(elsewhere)]).toEqual(['network_not_allowed', undefined]);
+  });
+
   test("a response of GET /api/v1/token shows the token's read and write limits, even exhausted limits, and the request counts against neither limit", async () => {
     const self = () => request(server, 'GET /api/v1/token', { token });
     const state = (bucket: Bucket, remaining: number, reset: number) => ({
