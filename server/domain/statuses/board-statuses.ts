@@ -62,7 +62,10 @@ export async function updateStatus(admin: Administration, status: Status, change
   if (changed.length > 0) admin.audit.record('status.updated', { ...describe(status), changed });
 }
 
-/** Removes a status of a board. Throws if an idea has the status, even if the idea is rejected or merged. */
+/**
+ * Removes a status of a board. Throws if an idea has the status, even if the idea is rejected or merged. Deleted ideas,
+ * which nobody sees, get another status of the board.
+ */
 export async function removeStatus(admin: Administration, status: Status): Promise<void> {
   await lockRegistry(admin, status);
   await checkNotLastInbox(admin, status, 'removed');
@@ -70,8 +73,22 @@ export async function removeStatus(admin: Administration, status: Status): Promi
   const ideas = admin.db
     .selectFrom('ideas')
     .where(idea => idea.and({ account_id: accountId, board_id: boardId, status_id: id }));
-  const { count } = await admin.db.selectNoFrom(countBounded(ideas).as('count')).executeTakeFirstOrThrow();
+  const visible = ideas.where('moderation_state', '<>', 'deleted');
+  const { count } = await admin.db.selectNoFrom(countBounded(visible).as('count')).executeTakeFirstOrThrow();
   if (count > 0) throw new AdministrationError('conflict', inUse(status, count));
+  const deleted = ideas.where('moderation_state', '=', 'deleted').select('id').orderBy('id').forNoKeyUpdate();
+  await admin.db
+    .updateTable('ideas')
+    .set(idea => ({
+      status_id: idea
+        .selectFrom('statuses')
+        .select(other => other.fn.min('id').$notNull().as('id'))
+        .where(other => other.and({ account_id: accountId, board_id: boardId }))
+        .where('id', '<>', id),
+    }))
+    .where('account_id', '=', accountId)
+    .where('id', 'in', deleted)
+    .execute();
   // Another transaction may give an idea this status after the ideas were counted. In this case, a foreign key prevents
   // the removal.
   const removed = describe(status);

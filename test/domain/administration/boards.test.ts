@@ -150,6 +150,20 @@ test('a status cannot be removed from its board while an idea has this status, e
   expect(await keys()).toEqual(['open', 'planned', 'in_progress', 'done', 'archived']);
 });
 
+test('a status that only deleted ideas have can be removed, and the deleted ideas get another status of the board', async () => {
+  const id = await insertIdea(db, world, { status: 'planned', moderationState: 'deleted' });
+  const [before] = await db.sql('select updated_at from ideas where id = $1', [id]);
+  await remove('planned');
+  expect(await keys()).not.toContain('planned');
+  expect(
+    await db.sql(
+      `select i.updated_at, i.moderation_state, s.key from ideas i join statuses s on s.id = i.status_id
+      where i.id = $1 and s.board_id = i.board_id`,
+      [id],
+    ),
+  ).toEqual([{ ...before, moderation_state: 'deleted', key: 'open' }]);
+});
+
 test('the last status of a board in the category `inbox` cannot be removed or moved to another category', async () => {
   await refuseRemoval('open', "open is the board's last status of the category inbox");
   await refuseChange('open', { category: 'planned' }, "open is the board's last status of the category inbox");
