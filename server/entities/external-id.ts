@@ -11,8 +11,8 @@ export const ExternalId = defineTable('ExternalId', 'external_ids', {
   /** The id in the file, such as `fider:42`. */
   externalId: p.text().primary(),
   /**
-   * The id of the row. The row may no longer exist: a repeated import must not bring a deleted row back. Null for a
-   * person.
+   * The id of the row. The row may no longer exist: a repeated import must not bring a deleted row back. Only removed
+   * statuses and tags come back, because new ideas of the file may have them. Null for a person.
    */
   rowId: bigint().nullable(),
   /** The user. Null for all kinds except person. */

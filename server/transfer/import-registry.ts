@@ -64,7 +64,7 @@ type OfBoard = { account_id: number; board_id: number };
 
 /** How the import finds and writes the statuses or the tags of a board. */
 interface Registry<One> {
-  plural: string;
+  table: 'statuses' | 'tags';
   mostOfBoard: number;
   /** Counts the statuses or tags of a board. Also finds the one with the same key or name as the record. */
   find(record: One, ofBoard: OfBoard): Promise<{ count: number; same: { id: number } | undefined }>;
@@ -75,10 +75,11 @@ async function importOfBoards<One extends RecordOf<'status'> | RecordOf<'tag'>>(
   batch: ImportBatch,
   kind: One['type'],
   records: readonly PlacedRecord<One>[],
-  { plural, mostOfBoard, find, insert }: Registry<One>,
+  { table, mostOfBoard, find, insert }: Registry<One>,
 ) {
   const { db, options, refuse } = batch;
   const { accountId } = options;
+  await forgetRemoved(batch, kind, table, idsOf(records));
   const known = await findRows(batch, kind, idsOf(records));
   const boardIds = records.map(({ record }) => record.board);
   const boards = await findRows(batch, 'board', boardIds);
@@ -93,7 +94,7 @@ async function importOfBoards<One extends RecordOf<'status'> | RecordOf<'tag'>>(
     const ofBoard = { account_id: accountId, board_id: boardId };
     const { count, same } = await find(record, ofBoard);
     if (!same && count >= mostOfBoard) {
-      refuse(place, `${kind}: a board has at most ${mostOfBoard} ${plural}`);
+      refuse(place, `${kind}: a board has at most ${mostOfBoard} ${table}`);
       continue;
     }
     const { id } = same ?? (await insert(record, ofBoard));
@@ -104,10 +105,30 @@ async function importOfBoards<One extends RecordOf<'status'> | RecordOf<'tag'>>(
   return imported;
 }
 
+/**
+ * Forgets the external ids of statuses or tags that somebody has removed. So the import adds them again for its ideas.
+ */
+async function forgetRemoved(
+  { db, options: { accountId } }: ImportBatch,
+  kind: 'status' | 'tag',
+  table: 'statuses' | 'tags',
+  externalIds: readonly string[],
+): Promise<void> {
+  await db
+    .deleteFrom('external_ids as x')
+    .where(x => x.and({ 'x.account_id': accountId, 'x.kind': kind }))
+    .where(x => x('x.external_id', '=', x.fn.any(x.val(externalIds))))
+    .where(x => {
+      const rows = x.selectFrom(table).select('id').where('account_id', '=', accountId);
+      return x.not(x.exists(rows.whereRef('id', '=', 'x.row_id')));
+    })
+    .execute();
+}
+
 export function importStatuses(batch: ImportBatch, records: readonly PlacedRecord<RecordOf<'status'>>[]) {
   const { db } = batch;
   return importOfBoards(batch, 'status', records, {
-    plural: 'statuses',
+    table: 'statuses',
     mostOfBoard: maxStatusesOfBoard,
     async find({ key }, ofBoard) {
       const statuses = db.selectFrom('statuses').select(['id', 'key']);
@@ -124,7 +145,7 @@ export function importStatuses(batch: ImportBatch, records: readonly PlacedRecor
 export function importTags(batch: ImportBatch, records: readonly PlacedRecord<RecordOf<'tag'>>[]) {
   const { db } = batch;
   return importOfBoards(batch, 'tag', records, {
-    plural: 'tags',
+    table: 'tags',
     mostOfBoard: maxTagsOfBoard,
     async find({ name }, ofBoard) {
       const tags = db
