@@ -20,6 +20,12 @@ import { roles } from '../entities/membership.ts';
  * exports the archive.
  */
 
+/** An account, and the prefix that `readOrigin` returns for the account. */
+export interface Origin {
+  accountId: number;
+  origin: string;
+}
+
 /** Increase this number when a record gets a new meaning. An import refuses archives with a higher number. */
 const archiveVersion = 1;
 export const archiveHeader = { type: 'archive', format: 'idea-board-archive', version: archiveVersion } as const;

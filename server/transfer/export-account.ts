@@ -3,8 +3,8 @@ import type { Database } from '../database/database.ts';
 import type { Tables } from '../database/tables.ts';
 import { hasOwnAddress } from '../domain/identities/own-address.ts';
 import { presentTime } from '../domain/time.ts';
-import { type ArchiveRecord, archiveHeader, type RecordType } from './archive.ts';
-import { archiveId, type Origin, readOrigin } from './external-ids.ts';
+import { type ArchiveRecord, archiveHeader, type Origin, type RecordType } from './archive.ts';
+import { archiveId, peopleOf, readOrigin } from './external-ids.ts';
 
 /** The number of rows that the export reads and writes at a time. */
 const batchSize = 1_000;
@@ -57,27 +57,13 @@ type Reader<Type extends RecordType> = (
 const readers: { readonly [Type in RecordType]: Reader<Type> } = {
   person: (db, o) => {
     const { accountId } = o;
-    const idOf = <Table extends 'memberships' | 'voters' | 'followers' | 'user_blocks'>(table: Table) =>
-      db
-        .selectFrom(table as 'memberships')
-        .select('user_id')
-        .where('account_id', '=', accountId);
-    const authorOf = (table: 'ideas' | 'comments' | 'idea_notes') =>
-      db.selectFrom(table).select('author_id as user_id').where('account_id', '=', accountId);
-    const people = idOf('memberships')
-      .union(idOf('voters'))
-      .union(idOf('followers'))
-      .union(idOf('user_blocks'))
-      .union(authorOf('ideas'))
-      .union(authorOf('comments'))
-      .union(authorOf('idea_notes'));
     const rows = db
       .selectFrom('users as u')
       .leftJoin('memberships as m', join => join.on('m.account_id', '=', accountId).onRef('m.user_id', '=', 'u.id'))
       .leftJoin('user_blocks as b', join => join.on('b.account_id', '=', accountId).onRef('b.user_id', '=', 'u.id'))
       .select(u => [archiveId(o, 'person', u.ref('u.id')).as('id'), 'u.name', 'u.email'])
       .select(['m.role', 'm.created_at as joined_at', 'b.reason', 'b.created_at as blocked_at'])
-      .where('u.id', 'in', people)
+      .where('u.id', 'in', peopleOf(db, accountId))
       .where('u.is_placeholder', '=', false)
       // Sorts the people by their archive ids, because an import keeps these ids. Another server has different user
       // ids.

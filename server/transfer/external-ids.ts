@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { type Expression, type Kysely, sql } from 'kysely';
 import type { Tables } from '../database/tables.ts';
 import type { ExternalKind } from '../entities/external-id.ts';
-import type { RecordOf, RecordType } from './archive.ts';
+import type { Origin, RecordOf, RecordType } from './archive.ts';
 import { type ImportBatch, idsOf, type PlacedRecord } from './import-batch.ts';
 
 /**
@@ -16,12 +16,6 @@ export async function readOrigin(db: Kysely<Tables>, accountId: number): Promise
     .where('id', '=', accountId)
     .executeTakeFirstOrThrow();
   return createHash('sha256').update(`${accountId} ${created_at}`).digest('hex').slice(0, 12);
-}
-
-/** An account, and the prefix that `readOrigin` returns for the account. */
-export interface Origin {
-  accountId: number;
-  origin: string;
 }
 
 /**
@@ -39,18 +33,38 @@ export function archiveId({ accountId, origin }: Origin, kind: ExternalKind, id:
   )`;
 }
 
+/** Selects the ids of the users whose records an export of the account contains. */
+export function peopleOf(db: Kysely<Tables>, accountId: number) {
+  const idOf = <Table extends 'memberships' | 'voters' | 'followers' | 'user_blocks'>(table: Table) =>
+    db
+      .selectFrom(table as 'memberships')
+      .select('user_id as id')
+      .where('account_id', '=', accountId);
+  const authorOf = (table: 'ideas' | 'comments' | 'idea_notes') =>
+    db.selectFrom(table).select('author_id as id').where('account_id', '=', accountId);
+  return idOf('memberships')
+    .union(idOf('voters'))
+    .union(idOf('followers'))
+    .union(idOf('user_blocks'))
+    .union(authorOf('ideas'))
+    .union(authorOf('comments'))
+    .union(authorOf('idea_notes'));
+}
+
 /** The maximum number of rows of a kind that an import remembers. It limits the memory that the import needs. */
 const maxSeen = 200_000;
 
 /**
- * Maps external ids to the ids of rows, without the unknown external ids. Some of these rows may no longer exist.
- * Remembers the found rows, because many records of an archive refer to the same rows.
+ * Maps external ids, and the archive ids that an export has given to the account's own rows, to the ids of rows. Leaves
+ * out unknown ids. Some of the rows may no longer exist. Remembers the found rows, because many records of an archive
+ * refer to the same rows.
  */
 export async function findRows(
-  { db, options: { accountId }, seen }: Pick<ImportBatch, 'db' | 'options' | 'seen'>,
+  batch: Pick<ImportBatch, 'db' | 'options' | 'seen'>,
   kind: ExternalKind,
   externalIds: Iterable<string | null>,
 ): Promise<Map<string, number>> {
+  const { db, options, seen } = batch;
   const earlier = seen.get(kind);
   const ofKind = earlier && earlier.size <= maxSeen ? earlier : new Map<string, number>();
   seen.set(kind, ofKind);
@@ -66,14 +80,70 @@ export async function findRows(
   const rows = await db
     .selectFrom('external_ids')
     .select(e => ['external_id', e.fn.coalesce('row_id', 'user_id').$notNull().as('id')])
-    .where(e => e.and({ account_id: accountId, kind }))
+    .where(e => e.and({ account_id: options.accountId, kind }))
     .where(e => e('external_id', '=', e.fn.any(e.val(unseen))))
     .execute();
-  for (const { external_id, id } of rows) {
-    found.set(external_id, id);
-    ofKind.set(external_id, id);
+  for (const { external_id, id } of rows) found.set(external_id, id);
+  for (const id of await findOwnRows(batch, kind, unseen)) {
+    const externalId = `${options.origin}:${id}`;
+    // A row that came from an archive of this account, because the account's own row was gone, has an external id.
+    if (!found.has(externalId)) found.set(externalId, id);
+  }
+  for (const externalId of unseen) {
+    const id = found.get(externalId);
+    if (id !== undefined) ofKind.set(externalId, id);
   }
   return found;
+}
+
+/** The tables of the kinds whose rows belong to an account. */
+const tables = {
+  board: 'boards',
+  status: 'statuses',
+  tag: 'tags',
+  idea: 'ideas',
+  comment: 'comments',
+  note: 'idea_notes',
+  voter: 'voters',
+  merge: 'merges',
+} as const;
+
+/**
+ * Returns the ids of the account's own rows among archive ids. An idea, comment or note needs no row: every id up to
+ * the last value of its sequence once had a row, which the import must not bring back.
+ */
+async function findOwnRows(
+  { db, options: { accountId, origin } }: Pick<ImportBatch, 'db' | 'options'>,
+  kind: ExternalKind,
+  archiveIds: readonly string[],
+): Promise<number[]> {
+  const ids = archiveIds
+    .filter(id => id.startsWith(`${origin}:`))
+    .map(id => id.slice(origin.length + 1))
+    .filter(id => /^[1-9]\d{0,14}$/.test(id))
+    .map(Number);
+  if (ids.length === 0) return [];
+  if (isNumbered(kind)) {
+    const { last } = await db
+      .selectNoFrom(
+        sql<number | null>`pg_sequence_last_value(pg_get_serial_sequence(${tables[kind]}, 'id')::regclass)`.as('last'),
+      )
+      .executeTakeFirstOrThrow();
+    return ids.filter(id => id <= (last ?? 0));
+  }
+  const own =
+    kind === 'person'
+      ? peopleOf(db, accountId)
+      : db
+          .selectFrom(tables[kind] as 'boards')
+          .select('id')
+          .where('account_id', '=', accountId);
+  const rows = await db
+    .selectFrom(own.as('own'))
+    .select('own.id')
+    .where(row => row('own.id', '=', row.fn.any(row.val(ids))))
+    .execute();
+  return rows.map(({ id }) => id);
 }
 
 export async function insertExternalIds(
@@ -99,13 +169,13 @@ export async function insertExternalIds(
     .execute();
 }
 
-/** The types whose rows get their ids before the import writes them, with their tables. */
-const numberedTables = { idea: 'ideas', comment: 'comments', note: 'idea_notes' } as const;
+/** The types whose rows get their ids before the import writes them. */
+const numberedTypes = ['idea', 'comment', 'note'] as const;
 
-type NumberedType = keyof typeof numberedTables;
+type NumberedType = (typeof numberedTypes)[number];
 
 export function isNumbered(type: RecordType): type is NumberedType {
-  return Object.hasOwn(numberedTables, type);
+  return numberedTypes.some(one => one === type);
 }
 
 /**
@@ -121,7 +191,7 @@ export async function reserveIds<One extends PlacedRecord<RecordOf<NumberedType>
   const count = records.filter(({ record }) => !known.has(record.id)).length;
   const rows = await batch.db
     .selectFrom(sql<{ n: number }>`generate_series(1, ${count}::int)`.as<'s'>(sql`s(n)`))
-    .select(sql<number>`nextval(pg_get_serial_sequence(${numberedTables[kind]}, 'id'))`.as('id'))
+    .select(sql<number>`nextval(pg_get_serial_sequence(${tables[kind]}, 'id'))`.as('id'))
     .execute();
   const ids = rows.map(({ id }) => id).sort((one, other) => one - other);
   return records.map(one => (known.has(one.record.id) ? one : { ...one, rowId: ids.shift() }));

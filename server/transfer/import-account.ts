@@ -2,8 +2,16 @@ import { sql } from 'kysely';
 import type { Database, Transaction } from '../database/database.ts';
 import { requireUsableAccount } from '../domain/accounts/find-account.ts';
 import type { AuditTrail } from '../domain/administration.ts';
-import { type ArchiveRecord, parseRecord, type RecordOf, type RecordType, recordTypes, shorten } from './archive.ts';
-import { isNumbered, reserveIds } from './external-ids.ts';
+import {
+  type ArchiveRecord,
+  type Origin,
+  parseRecord,
+  type RecordOf,
+  type RecordType,
+  recordTypes,
+  shorten,
+} from './archive.ts';
+import { isNumbered, readOrigin, reserveIds } from './external-ids.ts';
 import type { ImportBatch, ImportOptions, Placed, PlacedRecord, SeenRows } from './import-batch.ts';
 import { importIdeas } from './import-ideas.ts';
 import { importPeople } from './import-people.ts';
@@ -74,10 +82,11 @@ type Scope = <T>(work: (transaction: Transaction, audit: AuditTrail) => Promise<
 export async function importAccount(
   database: Database,
   read: () => AsyncIterable<Placed>,
-  options: ImportOptions,
+  given: ImportOptions,
   witness: ImportWitness,
   collectAudit: () => { trail: AuditTrail; leave(transaction: Transaction): Promise<void> },
 ): Promise<ImportCounts> {
+  const options = { ...given, origin: await readOrigin(database.db, given.accountId) };
   if (!options.isDryRun) {
     return importRecords(read(), options, witness, work =>
       database.transaction(async transaction => {
@@ -122,7 +131,7 @@ async function withSavepoint<T>(
 
 async function importRecords(
   source: AsyncIterable<Placed>,
-  options: ImportOptions,
+  options: BatchContext['options'],
   witness: ImportWitness,
   scope: Scope,
 ): Promise<ImportCounts> {
@@ -139,6 +148,7 @@ async function importRecords(
     }
     witness.progressed(counts);
   };
+  const used = new Map<RecordType, Set<string>>(recordTypes.map(type => [type, new Set()]));
   let window: PlacedRecord[] = [];
   // The import reads and checks the next records while PostgreSQL writes the previous ones.
   let written = Promise.resolve();
@@ -156,7 +166,15 @@ async function importRecords(
         refuse(place, parsed.problem);
         continue;
       }
-      window.push({ place, record: parsed.record });
+      const { record } = parsed;
+      if ('id' in record) {
+        if (used.get(record.type)?.has(record.id)) {
+          refuse(place, `${record.type}: an earlier record has the same id, ${JSON.stringify(record.id)}`);
+          continue;
+        }
+        used.get(record.type)?.add(record.id);
+      }
+      window.push({ place, record });
       if (window.length === windowSize) await write();
     }
     await write();
@@ -169,7 +187,7 @@ async function importRecords(
 }
 
 interface BatchContext {
-  options: ImportOptions;
+  options: ImportOptions & Origin;
   witness: ImportWitness;
   scope: Scope;
   counts: ImportCounts;

@@ -1,7 +1,7 @@
 import type { Transaction } from '../database/database.ts';
 import type { AuditTrail } from '../domain/administration.ts';
 import type { ExternalKind } from '../entities/external-id.ts';
-import type { ArchiveRecord } from './archive.ts';
+import type { ArchiveRecord, Origin } from './archive.ts';
 
 /** A value that an importer has read, with its place in the input, such as `line 12`. */
 export interface Placed {
@@ -34,7 +34,7 @@ export type SeenRows = Map<ExternalKind, Map<string, number>>;
 
 /** The context in which the importer of one type writes a batch of records. */
 export interface ImportBatch extends Pick<Transaction, 'db' | 'query'> {
-  readonly options: ImportOptions;
+  readonly options: ImportOptions & Origin;
   readonly seen: SeenRows;
   readonly audit: AuditTrail;
   /** Refuses one record. The other records of the batch are still written. */

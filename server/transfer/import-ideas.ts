@@ -18,7 +18,6 @@ export async function importIdeas(batch: ImportBatch, records: readonly PlacedRe
   const refs = await findRefs(batch, missing);
   const fresh = new Map<string, { row: IdeaRow; tagIds: number[] }>();
   for (const { place, record, rowId = 0 } of missing) {
-    if (fresh.has(record.id)) continue;
     const found = resolve(record, refs);
     if ('problem' in found) batch.refuse(place, found.problem);
     else fresh.set(record.id, { row: rowOf(rowId, record, found), tagIds: found.tagIds });

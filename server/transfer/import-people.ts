@@ -20,16 +20,13 @@ export async function importPeople(batch: ImportBatch, records: readonly PlacedR
   const { db, query, options } = batch;
   const { accountId } = options;
   const known = await findRows(batch, 'person', idsOf(records));
-  // The later of two records with the same id replaces the earlier one in the map.
-  const people = new Map(
-    records.filter(({ record }) => !known.has(record.id)).map(({ record }) => [record.id, record]),
-  );
-  if (people.size === 0) return 0;
+  const people = records.map(({ record }) => record).filter(({ id }) => !known.has(id));
+  if (people.length === 0) return 0;
   // With this lock, changes of members run one after the other. A dry run changes nothing in the end, so it need not
   // wait.
   if (!options.isDryRun) await lockAccount({ query }, accountId);
-  const userIds = await findOrInsertUsers(batch, [...people.values()]);
-  const withUsers = [...people.values()].map(person => ({ person, userId: userIds.get(person.id) ?? 0 }));
+  const userIds = await findOrInsertUsers(batch, people);
+  const withUsers = people.map(person => ({ person, userId: userIds.get(person.id) ?? 0 }));
   await insertExternalIds(
     db,
     accountId,
@@ -38,7 +35,7 @@ export async function importPeople(batch: ImportBatch, records: readonly PlacedR
   );
   await insertBlocks(batch, withUsers);
   await insertMembers(batch, withUsers);
-  return people.size;
+  return people.length;
 }
 
 /** Returns the user of each person, by the person's external id. */

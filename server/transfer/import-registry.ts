@@ -25,7 +25,6 @@ export async function importBoards(batch: ImportBatch, records: readonly PlacedR
     const boardId = existing?.id ?? (await insertBoard(batch, place, board));
     if (boardId === undefined) continue;
     await insertExternalIds(db, accountId, 'board', [[id, boardId]]);
-    known.set(id, boardId);
     imported += 1;
   }
   return imported;
@@ -99,7 +98,6 @@ async function importOfBoards<One extends RecordOf<'status'> | RecordOf<'tag'>>(
     }
     const { id } = same ?? (await insert(record, ofBoard));
     await insertExternalIds(db, accountId, kind, [[record.id, id]]);
-    known.set(record.id, id);
     imported += 1;
   }
   return imported;

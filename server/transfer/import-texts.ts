@@ -70,7 +70,6 @@ async function importTexts<K extends Kind>(batch: ImportBatch, kind: K, records:
   const placeholderId = needsPlaceholder ? (await requirePlaceholder({ query }, now)).id : 0;
   const fresh = new Map<string, TextRow>();
   for (const { place, record, rowId = 0, idea } of missing) {
-    if (fresh.has(record.id)) continue;
     const authorId = record.author === null ? placeholderId : authors.get(record.author);
     if (authorId === undefined) refuse(place, unknownRef(kind, 'author', record.author ?? ''));
     else fresh.set(record.id, { ...record, id: rowId, idea_id: idea.id, author_id: authorId });

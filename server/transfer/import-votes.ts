@@ -23,7 +23,7 @@ export async function importVoters(
   for (const { place, record } of missing) {
     const userId = record.person === null ? null : people.get(record.person);
     if (userId === undefined) refuse(place, unknownRef('voter', 'person', record.person ?? ''));
-    else if (!fresh.has(record.id)) fresh.set(record.id, userId);
+    else fresh.set(record.id, userId);
   }
   if (fresh.size === 0) return 0;
   const userIds = [...new Set(fresh.values())].filter(id => id !== null);
@@ -194,7 +194,6 @@ export async function importMerges(
   for (const one of records) {
     const id = known.has(one.record.id) ? undefined : await importMerge(batch, one);
     if (id === undefined) continue;
-    known.set(one.record.id, id);
     imported += 1;
   }
   return imported;

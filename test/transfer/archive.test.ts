@@ -294,6 +294,7 @@ test('an import lists each invalid record with its line and the reason, writes n
     { type: 'vote', idea: 'i1', voter: 'nobody', value: 'up', created_at: time },
     { type: 'voter', id: 'v', person: 'p' },
     { type: 'vote', idea: 'i1', voter: 'v', value: 'up', created_at: time },
+    { ...idea, id: 'i1', title: 'Another title' },
   ].map(line => (typeof line === 'string' ? line : JSON.stringify(line)));
   const file = join(directory, 'invalid.jsonl');
   await writeFile(file, content.join('\n'));
@@ -307,6 +308,7 @@ test('an import lists each invalid record with its line and the reason, writes n
     ['line 11', /^comment: body: Must have at most 500 characters$/],
     ['line 14', /^The line is not JSON$/],
     ['line 15', /^The type must be one of person, /],
+    ['line 20', /^idea: an earlier record has the same id, "i1"$/],
     ['line 8', /^idea: no record before it has the id of its author, "q"$/],
     ['line 12', /^comment: no record before it has the id of its idea, "i9"$/],
     ['line 13', /^note: no record before it has the id of its author, "z"$/],
