@@ -13,8 +13,8 @@ import { boardLanguages } from '../entities/board-language.ts';
 import { roles } from '../entities/membership.ts';
 
 /*
- * The archive of an account: a text file with one JSON object in each line. The first line is the header. Each other
- * line is a record. docs/import-export.md describes the format.
+ * The archive of an account: a text file with one JSON object in each line. The first line is the header, and the last
+ * line is the end. Each other line is a record. docs/import-export.md describes the format.
  *
  * A record refers to another record by its id. The ids are texts. They stay the same when another server imports and
  * exports the archive.
@@ -27,7 +27,9 @@ export interface Origin {
 }
 
 /** Increase this number when a record gets a new meaning. An import refuses archives with a higher number. */
-const archiveVersion = 1;
+const archiveVersion = 2;
+/** The first version whose archives have an end. */
+const firstVersionWithEnd = 2;
 export const archiveHeader = { type: 'archive', format: 'idea-board-archive', version: archiveVersion } as const;
 
 const Ref = line(1, 200);
@@ -195,8 +197,24 @@ const Header = z.strictObject({
   version: z.int().min(1),
 });
 
-/** Throws if a value is not the header of an archive that this server can read. */
-export function checkHeader(value: unknown) {
+/** The end of an archive. Without it, an import could not tell a whole archive from the beginning of an archive. */
+const End = z.strictObject({ type: z.literal('end'), records: z.int().min(0) });
+
+export function archiveEnd(records: number): z.output<typeof End> {
+  return { type: 'end', records };
+}
+
+/** Returns the number of records in the end of an archive. Returns undefined for other values. */
+export function parseEnd(value: unknown): number | undefined {
+  const isEnd = (value as { type?: unknown } | null)?.type === End.shape.type.value;
+  return isEnd ? End.safeParse(value).data?.records : undefined;
+}
+
+/**
+ * Checks the header of an archive. Returns whether the archive must have an end. Throws if the value is not the header
+ * of an archive that this server can read.
+ */
+export function parseHeader(value: unknown): { hasEnd: boolean } {
   const header = Header.safeParse(value);
   if (!header.success) {
     throw new AdministrationError(
@@ -210,6 +228,7 @@ export function checkHeader(value: unknown) {
       `The archive has version ${header.data.version}. This server reads archives up to version ${archiveVersion}.`,
     );
   }
+  return { hasEnd: header.data.version >= firstVersionWithEnd };
 }
 
 /** Returns a record with its default values, or the reason why the record is invalid. */

@@ -3,7 +3,7 @@ import type { Database } from '../database/database.ts';
 import type { Tables } from '../database/tables.ts';
 import { hasOwnAddress } from '../domain/identities/own-address.ts';
 import { presentTime } from '../domain/time.ts';
-import { type ArchiveRecord, archiveHeader, type Origin, type RecordType } from './archive.ts';
+import { type ArchiveRecord, archiveEnd, archiveHeader, type Origin, type RecordType } from './archive.ts';
 import { archiveId, peopleOf, readOrigin } from './external-ids.ts';
 
 /** The number of rows that the export reads and writes at a time. */
@@ -36,8 +36,10 @@ export async function exportAccount(
     await sql`set local cursor_tuple_fraction = 1`.execute(db);
     await write({ lines: `${JSON.stringify(archiveHeader)}\n` });
     const origin = { accountId, origin: await readOrigin(db, accountId) };
+    let count = 0;
     for (const [type, records] of Object.entries(readers)) {
       for await (const batch of records(db, origin)) {
+        count += batch.length;
         await write({
           type: type as RecordType,
           count: batch.length,
@@ -45,6 +47,7 @@ export async function exportAccount(
         });
       }
     }
+    await write({ lines: `${JSON.stringify(archiveEnd(count))}\n` });
   });
 }
 

@@ -3,7 +3,7 @@ import { open, readFile } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { AdministrationError } from '../domain/administration.ts';
-import { checkHeader } from './archive.ts';
+import { parseEnd, parseHeader } from './archive.ts';
 import type { Placed } from './import-batch.ts';
 
 /** Counts the bytes that an import has read from its file. */
@@ -36,17 +36,34 @@ async function beginsLikeGzip(path: string): Promise<boolean> {
   }
 }
 
-/** Reads an archive record by record. Throws if the first line is not the header of an archive. */
+/**
+ * Reads an archive record by record. Throws if the first line is not the header of an archive. The last value has a
+ * problem if the archive is incomplete.
+ */
 export async function* readArchive(path: string, meter: ReadMeter): AsyncIterable<Placed> {
   let number = 0;
+  let hasEnd = false;
+  let end: number | undefined;
+  let count = 0;
   for await (const lines of linesOf(await openInput(path, meter))) {
     for (const line of lines) {
       number += 1;
-      if (number === 1) checkHeader(parseLine(line).value);
-      else if (line.trim() !== '') yield { place: `line ${number}`, ...parseLine(line) };
+      if (number === 1) hasEnd = parseHeader(parseLine(line).value).hasEnd;
+      else if (line.trim() !== '') {
+        const parsed = parseLine(line);
+        end = hasEnd ? parseEnd(parsed.value) : undefined;
+        if (end !== undefined) continue;
+        count += 1;
+        yield { place: `line ${number}`, ...parsed };
+      }
     }
   }
   if (number === 0) throw new AdministrationError('invalid', 'The file is empty');
+  if (hasEnd && end !== count) {
+    const difference = end === undefined ? 'it has no end' : `it has ${count} records instead of ${end}`;
+    const problem = `The archive is incomplete: ${difference}. Copy or export it again, and repeat the import.`;
+    yield { place: `line ${number}`, value: null, problem };
+  }
 }
 
 function parseLine(line: string): Pick<Placed, 'value' | 'problem'> {

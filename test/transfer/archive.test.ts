@@ -25,6 +25,8 @@ await addRareRows(source);
 const archive = join(directory, 'fieldwren.jsonl');
 await cliOn(source.url).json('export', '--out', archive);
 const lines = (await readFile(archive, 'utf8')).trimEnd().split('\n');
+/** The number of lines without the header and the end. */
+const recordCount = lines.length - 2;
 
 /** Adds the kinds of rows that the demo lacks. */
 async function addRareRows({ sql }: TestDatabase) {
@@ -133,7 +135,7 @@ test('if an archive is imported into a new installation, an export of the new ac
     ...['import', archive, '--with-roles'],
   );
   expect(imported.refused).toBe(0);
-  expect(Object.values(imported.imported).reduce((sum, count) => sum + count)).toBe(lines.length - 1);
+  expect(Object.values(imported.imported).reduce((sum, count) => sum + count)).toBe(recordCount);
   const copy = join(directory, 'copy.jsonl.gz');
   await target.cli.json('export', '--out', copy);
   const written = gunzipSync(await readFile(copy));
@@ -148,7 +150,7 @@ test('a repeated import of a compressed archive changes nothing, and imports cau
     ...['import', join(directory, 'copy.jsonl.gz'), '--with-roles'],
   );
   expect(Object.values(again.imported).filter(count => count > 0)).toEqual([]);
-  expect(Object.values(again.skipped).reduce((sum, count) => sum + count)).toBe(lines.length - 1);
+  expect(Object.values(again.skipped).reduce((sum, count) => sum + count)).toBe(recordCount);
   expect(await countRows(target)).toEqual(before);
   await expectInvariants(target);
   expect(
@@ -176,6 +178,7 @@ test('the archive of an account has only known record types and no field or text
     'vote',
     'merge',
     'follower',
+    'end',
   ]);
   expect((await stat(archive)).mode & 0o777).toBe(0o600);
 });
@@ -189,7 +192,7 @@ test('a dry run of an import counts all records of the archive and changes nothi
     'select (select count(*) from users) as users, (select count(*) from graphile_worker.jobs) as jobs',
   );
   const dry = await cli.json<{ imported: Record<string, number> }>('import', archive, '--dry-run');
-  expect(Object.values(dry.imported).reduce((sum, count) => sum + count)).toBe(lines.length - 1);
+  expect(Object.values(dry.imported).reduce((sum, count) => sum + count)).toBe(recordCount);
   for (const table of ['boards', 'ideas', 'votes', 'external_ids']) {
     expect(await sql(`select count(*)::int as count from ${table}`)).toEqual([{ count: 0 }]);
   }
@@ -336,14 +339,36 @@ test('an import lists each invalid record with its line and the reason, writes n
   ]);
 });
 
+test.each([
+  ['without its last records', lines.slice(0, -100), `it has no end`],
+  [
+    'without a record in the middle',
+    lines.toSpliced(-50, 1),
+    `it has ${recordCount - 1} records instead of ${recordCount}`,
+  ],
+  ['with a record after its end', [...lines, lines[1] ?? ''], 'it has no end'],
+])(
+  'an import of an archive %s says that the archive is incomplete, and exits with 1',
+  async (_, content, difference) => {
+    const file = join(directory, 'incomplete.jsonl');
+    await writeFile(file, content.join('\n'));
+    const { exitCode, stdout } = await target.cli.run('import', file, '--dry-run', '--json');
+    expect(exitCode).toBe(1);
+    expect(JSON.parse(stdout).refusals).toContainEqual({
+      place: `line ${content.length}`,
+      reason: `The archive is incomplete: ${difference}. Copy or export it again, and repeat the import.`,
+    });
+  },
+);
+
 test('an import refuses a missing file, a file that is not an archive, and an archive of a newer version', async () => {
   const { cli } = target;
   const file = join(directory, 'other.jsonl');
   await writeFile(file, '{"posts":[]}\n');
   expect(await cli.refusal('import', file)).toMatch(/^The file is not an archive of Idea-Board\./);
-  await writeFile(file, '{"type":"archive","format":"idea-board-archive","version":2}\n');
+  await writeFile(file, '{"type":"archive","format":"idea-board-archive","version":3}\n');
   expect(await cli.refusal('import', file)).toBe(
-    'The archive has version 2. This server reads archives up to version 1.',
+    'The archive has version 3. This server reads archives up to version 2.',
   );
   expect(await cli.refusal('import', join(directory, 'missing'))).toMatch(/^There is no file /);
 });
