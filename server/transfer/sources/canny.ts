@@ -23,9 +23,8 @@ export const readCanny: Source = async function* (path, options) {
       : null;
   };
   for (const { place, fields: post } of posts) {
-    const idea = records.id(post.id);
     records.idea(place, {
-      id: idea,
+      id: records.id(post.id),
       board: records.board(place, at(post.board, 'name'), { createdAt: at(post.board, 'created') }),
       status: post.status,
       author: personOf(place, post.author),
@@ -34,8 +33,8 @@ export const readCanny: Source = async function* (path, options) {
       tags: (Array.isArray(post.tags) ? post.tags : []).map(tag => ({ name: at(tag, 'name') })),
       createdAt: post.created,
       updatedAt: post.statusChangedAt,
+      votes: votes ? undefined : post.score,
     });
-    if (!votes) records.unknownVotes(place, idea, post.score, post.created);
     yield* records.take();
   }
   for (const { place, fields: comment } of isWhole ? ((await fileOf('comments')) ?? []) : []) {

@@ -27,14 +27,14 @@ export const readPlainCsv: Source = async function* (path, options) {
   }
   const records = new ForeignRecords(options);
   let headers: Partial<Record<keyof typeof fields, string>> | undefined;
-  for await (const { place, fields: row } of readCsv(path)) {
+  for await (const { place, fields: row } of readCsv(path, records)) {
     headers ??= findHeaders(Object.keys(row), options.columns);
     const cell = (field: keyof typeof fields) => textOf(row[headers?.[field] ?? '']);
     const createdAt = cell('created_at') || options.now.toISOString();
     const board = cell('board');
-    const idea = records.id('row', cell('id') || digest(`${cell('title')} ${cell('created_at')}`));
+    const identity = [cell('title'), cell('created_at'), board || options.board, cell('body')];
     records.idea(place, {
-      id: idea,
+      id: records.id('row', cell('id') || digest(JSON.stringify(identity))),
       board: board === '' ? records.onlyBoard(place) : records.board(place, board),
       status: cell('status'),
       author: records.person(place, { name: cell('author_name'), email: cell('author_email') }),
@@ -44,10 +44,11 @@ export const readPlainCsv: Source = async function* (path, options) {
         .split(/[,;]/)
         .map(name => ({ name })),
       createdAt,
+      votes: cell('votes'),
     });
-    records.unknownVotes(place, idea, cell('votes'), createdAt);
     yield* records.take();
   }
+  yield* records.take();
 };
 
 /** Finds the header of each field: in the options --column, or by its usual names. */

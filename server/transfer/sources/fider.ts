@@ -96,7 +96,7 @@ async function* readBackup(directory: string, records: ForeignRecords): AsyncIte
 async function* readPosts(path: string, records: ForeignRecords): AsyncIterable<Placed> {
   const merges: Row[] = [];
   const ideaOf = (number: unknown) => records.id('number', textOf(number));
-  for await (const row of readCsv(path)) {
+  for await (const row of readCsv(path, records)) {
     const { place, fields: post } = row;
     const idea = ideaOf(post.number);
     records.idea(place, {
@@ -110,6 +110,7 @@ async function* readPosts(path: string, records: ForeignRecords): AsyncIterable<
         .split(', ')
         .map(name => ({ name })),
       createdAt: post.created_at,
+      votes: post.votes_count,
     });
     if (textOf(post.response) !== '') {
       records.comment(place, {
@@ -121,7 +122,6 @@ async function* readPosts(path: string, records: ForeignRecords): AsyncIterable<
         createdAt: post.responded_at,
       });
     }
-    records.unknownVotes(place, idea, post.votes_count, post.created_at);
     if (textOf(post.original_number) !== '') merges.push(row);
     yield* records.take();
   }

@@ -44,6 +44,20 @@ interface ForeignIdea {
   moderationState?: 'pending' | 'published' | 'rejected';
   createdAt: unknown;
   updatedAt?: unknown;
+  /** The number of votes of unknown voters. A negative number is a number of down votes. */
+  votes?: unknown;
+  downVotes?: unknown;
+}
+
+interface ForeignComment {
+  id: string;
+  idea: string;
+  author: string | null;
+  body: unknown;
+  isInternal?: boolean;
+  isOfficial?: boolean;
+  createdAt: unknown;
+  editedAt?: unknown;
 }
 
 /**
@@ -59,6 +73,10 @@ const maxUnknownVotes = 100_000;
 export class ForeignRecords {
   readonly #options: SourceOptions;
   readonly #seen = new Set<string>();
+  /** The place and the digest of each idea and comment, by its type and id. */
+  readonly #contents = new Map<string, { place: string; content: string }>();
+  /** The name of the board that has a slug. */
+  readonly #nameOfSlug = new Map<string, string>();
   #records: Placed[] = [];
   #comments: { at: string; comment: Placed }[] = [];
 
@@ -107,7 +125,7 @@ export class ForeignRecords {
     name: unknown,
     { slug, description, createdAt }: { slug?: unknown; description?: unknown; createdAt?: unknown } = {},
   ): string {
-    const own = slugOf(textOf(slug) || textOf(name));
+    const own = this.#slugOf(textOf(slug) || textOf(name) || this.#options.board, textOf(name));
     const time = createdAt ? timeOf(createdAt) : this.#options.now.toISOString();
     this.#once(place, {
       type: 'board',
@@ -133,13 +151,33 @@ export class ForeignRecords {
     return own;
   }
 
+  /**
+   * Returns the slug of a board. The slug ends with a digest of the name if the name has no Latin letter or digit, or if
+   * a board with another name has the slug.
+   */
+  #slugOf(text: string, label: string): string {
+    const name = (label || text).toLowerCase().replaceAll(/[\s_-]+/g, '-');
+    const plain = text
+      .normalize('NFKD')
+      .toLowerCase()
+      .replaceAll(/[^a-z0-9]+/g, '-')
+      .slice(0, 63)
+      .replaceAll(/^-+|-+$/g, '');
+    const isFree = plain !== '' && (this.#nameOfSlug.get(plain) ?? name) === name;
+    const slug = isFree ? plain : `${plain.slice(0, 46) || 'board'}-${digest(name)}`;
+    this.#nameOfSlug.set(slug, name);
+    return slug;
+  }
+
   /** Adds the only board of a product without boards, and returns its slug. */
   onlyBoard(place: string): string {
     const { board } = this.#options;
     return this.board(place, capitalize(board.replaceAll('-', ' ')), { slug: board });
   }
 
+  /** Adds an idea with its author as a follower, and with the votes of unknown voters. */
   idea(place: string, idea: ForeignIdea): void {
+    if (!this.#isNew(place, 'idea', idea)) return;
     const title = textOf(idea.title);
     const createdAt = timeOf(idea.createdAt);
     const tags = (idea.tags ?? []).flatMap(tag => this.#tag(place, idea.board, tag));
@@ -162,31 +200,14 @@ export class ForeignRecords {
       } satisfies GivenRecord,
     });
     if (idea.author !== null) this.follower(place, idea.id, idea.author, createdAt);
+    this.#unknownVotes(place, idea.id, idea.votes, createdAt, 'up');
+    this.#unknownVotes(place, idea.id, idea.downVotes, createdAt, 'down');
   }
 
   /** Adds a comment. An internal comment, which only the team may read, becomes a note. */
-  comment(
-    place: string,
-    {
-      id,
-      idea,
-      author,
-      body,
-      isInternal = false,
-      isOfficial = false,
-      createdAt,
-      editedAt,
-    }: {
-      id: string;
-      idea: string;
-      author: string | null;
-      body: unknown;
-      isInternal?: boolean;
-      isOfficial?: boolean;
-      createdAt: unknown;
-      editedAt?: unknown;
-    },
-  ): void {
+  comment(place: string, comment: ForeignComment): void {
+    if (!this.#isNew(place, 'comment', comment)) return;
+    const { id, idea, author, body, isInternal = false, isOfficial = false, createdAt, editedAt } = comment;
     const created_at = timeOf(createdAt);
     const edited_at = editedAt ? timeOf(editedAt) : null;
     const text = { id, idea, author, body: textOf(body), created_at, edited_at };
@@ -209,13 +230,16 @@ export class ForeignRecords {
   }
 
   /** Adds votes of unknown voters. The same unknown voters vote on every idea, so that the import adds few voters. */
-  unknownVotes(place: string, idea: string, given: unknown, createdAt: unknown, value: 'up' | 'down' = 'up'): void {
-    const count = Number(given) || 0;
-    if (count > maxUnknownVotes) {
-      this.#records.push({ place, value: null, problem: `vote: ${count} votes are more than ${maxUnknownVotes}` });
+  #unknownVotes(place: string, idea: string, given: unknown, created_at: string, positive: 'up' | 'down'): void {
+    const text = textOf(given);
+    const isNumber = /^(-?\d+)?$/.test(text);
+    const count = Math.abs(Number(text));
+    if (!isNumber || count > maxUnknownVotes) {
+      const rule = isNumber ? `at most ${maxUnknownVotes}` : 'a whole number without separators';
+      this.refuse(place, `vote: the number of votes must be ${rule}: ${JSON.stringify(text)}`);
       return;
     }
-    const created_at = timeOf(createdAt);
+    const value = text.startsWith('-') ? 'down' : positive;
     for (let number = 1; number <= count; number += 1) {
       const voter = this.#once(place, { type: 'voter', id: this.id(`unknown-${value}`, number) });
       this.#add(place, { type: 'vote', idea, voter, value, created_at });
@@ -223,11 +247,16 @@ export class ForeignRecords {
   }
 
   merge(place: string, source: string, target: string, mergedAt: unknown): void {
-    this.#add(place, { type: 'merge', id: source, source, target, merged_at: timeOf(mergedAt) });
+    this.#once(place, { type: 'merge', id: source, source, target, merged_at: timeOf(mergedAt) });
   }
 
   follower(place: string, idea: string, person: string, createdAt: unknown): void {
     this.#add(place, { type: 'follower', idea, person, created_at: timeOf(createdAt) });
+  }
+
+  /** Reports a problem of a place in the file instead of a record. */
+  refuse(place: string, problem: string): void {
+    this.#records.push({ place, value: null, problem });
   }
 
   #tag(place: string, board: string, { name, color }: { name: unknown; color?: unknown }): string[] {
@@ -268,6 +297,17 @@ export class ForeignRecords {
       wanted => registry.find(one => one.category === wanted)?.key ?? [],
     )[0];
     return this.id(board, nearest ?? statusOfCategory[category]);
+  }
+
+  /** Returns whether an idea or a comment has a new id. Refuses a used id, except for an exact repetition. */
+  #isNew(place: string, type: 'idea' | 'comment', given: ForeignIdea | ForeignComment): boolean {
+    const content = digest(JSON.stringify(given));
+    const earlier = this.#contents.get(`${type} ${given.id}`);
+    if (!earlier) this.#contents.set(`${type} ${given.id}`, { place, content });
+    else if (earlier.content !== content) {
+      this.refuse(place, `${type}: ${earlier.place} has the same id, ${JSON.stringify(given.id)}, but other values`);
+    }
+    return !earlier;
   }
 
   /** Adds a record unless a record of the same type has the same id already. Returns the id. */
@@ -336,13 +376,4 @@ export function timeOf(value: unknown): string {
 /** Returns a short id for a text such as an e-mail address, so that the database does not contain the text itself. */
 export function digest(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 16);
-}
-
-function slugOf(name: string): string {
-  const plain = name
-    .normalize('NFKD')
-    .toLowerCase()
-    .replaceAll(/[^a-z0-9]+/g, '-')
-    .slice(0, 63);
-  return plain.replaceAll(/^-+|-+$/g, '') || 'feedback';
 }

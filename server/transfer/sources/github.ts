@@ -18,7 +18,7 @@ export const readGithub: Source = async function* (path, options) {
     // Skips objects without a title, and pull requests, which the REST API lists as issues.
     if (textOf(issue.title) === '' || issue.pull_request) continue;
     const idea = ideaOf(issue.number);
-    const createdAt = issue.created_at ?? issue.createdAt;
+    const [votes, downVotes] = votesOf(issue);
     records.idea(place, {
       id: idea,
       board: records.onlyBoard(place),
@@ -27,16 +27,15 @@ export const readGithub: Source = async function* (path, options) {
       title: issue.title,
       body: issue.body,
       tags: listOf(issue.labels).map(label => ({ name: at(label, 'name') ?? label, color: at(label, 'color') })),
-      createdAt,
+      createdAt: issue.created_at ?? issue.createdAt,
       updatedAt: issue.updated_at ?? issue.updatedAt,
+      votes,
+      downVotes,
     });
     for (const comment of listOf(issue.comments)) {
       addComment(records, place, idea, comment);
       for (const reply of listOf(at(comment, 'replies'))) addComment(records, place, idea, reply);
     }
-    const [up, down] = votesOf(issue);
-    records.unknownVotes(place, idea, up, createdAt);
-    records.unknownVotes(place, idea, down, createdAt, 'down');
     yield* records.take();
   }
   for (const { place, fields: comment } of rows) {

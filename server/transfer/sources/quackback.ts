@@ -10,13 +10,13 @@ import { isDirectory, type Row, readCsv, readTable } from './tables.ts';
 export const readQuackback: Source = async function* (path, options) {
   const records = new ForeignRecords(options);
   if (!(await isDirectory(path))) {
-    for await (const row of readCsv(path)) {
-      const { place, fields: post } = plain(row);
-      const idea = records.id('post', digest(`${textOf(post.title)} ${textOf(post.created_at)}`));
-      addPost(records, { place, fields: post }, idea, undefined);
-      records.unknownVotes(place, idea, post.vote_count, post.created_at);
+    for await (const row of readCsv(path, records)) {
+      const post = plain(row);
+      const { title, created_at, vote_count } = post.fields;
+      addPost(records, post, records.id('post', digest(`${textOf(title)} ${textOf(created_at)}`)), vote_count);
       yield* records.take();
     }
+    yield* records.take();
     return;
   }
   yield* readWorkspace(path, records);
@@ -38,9 +38,9 @@ async function* readWorkspace(directory: string, records: ForeignRecords): Async
   yield* records.take();
   const hasVotes = (await table('post_votes')).length > 0;
   for (const row of await table('posts', true)) {
-    const idea = records.id(row.fields.id);
-    addPost(records, row, idea, categories.get(textOf(row.fields.status)), colors);
-    if (!hasVotes) records.unknownVotes(row.place, idea, row.fields.vote_count, row.fields.created_at);
+    const { id, status, vote_count } = row.fields;
+    const votes = hasVotes ? undefined : vote_count;
+    addPost(records, row, records.id(id), votes, categories.get(textOf(status)), colors);
   }
   yield* records.take();
   for (const { place, fields: comment } of await table('post_comments')) {
@@ -70,7 +70,8 @@ function addPost(
   records: ForeignRecords,
   { place, fields: post }: Row,
   id: string,
-  category: StatusCategory | undefined,
+  votes: unknown,
+  category?: StatusCategory,
   colors: ReadonlyMap<string, unknown> = new Map(),
 ) {
   records.idea(place, {
@@ -85,6 +86,7 @@ function addPost(
       .split(',')
       .map(name => ({ name, color: colors.get(name.trim()) })),
     createdAt: post.created_at,
+    votes,
   });
 }
 

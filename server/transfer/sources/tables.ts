@@ -10,21 +10,53 @@ export interface Row {
   fields: Readonly<Record<string, unknown>>;
 }
 
-/** Reads a CSV file row by row. The first line has the names of the columns. */
-export async function* readCsv(path: string): AsyncIterable<Row> {
+/**
+ * Reads a CSV file row by row. The first line has the names of the columns. Skips a row that was damaged before the
+ * import, and refuses it. Without a function to refuse rows, throws instead.
+ */
+export async function* readCsv(
+  path: string,
+  refusing: { refuse(place: string, problem: string): void } = throwing,
+): AsyncIterable<Row> {
   const parser = (await openInput(path)).pipe(
     parse({ columns: true, bom: true, info: true, skip_empty_lines: true, relax_column_count: true }),
   );
   let line = 2;
   try {
-    for await (const { record, info } of parser as AsyncIterable<{ record: Row['fields']; info: { lines: number } }>) {
-      yield { place: `${basename(path)}, line ${line}`, fields: record };
+    for await (const { record, info } of parser as AsyncIterable<ParsedRow>) {
+      const place = `${basename(path)}, line ${line}`;
+      const problem = damageOf(record, info);
+      if (problem === undefined) yield { place, fields: record };
+      else refusing.refuse(place, problem);
       // A quoted field may contain line breaks. The parser reports the last line of the row.
       line = info.lines + 1;
     }
   } catch (error) {
     throw new AdministrationError('invalid', `${path}, line ${line}: ${(error as Error).message}`);
   }
+}
+
+interface ParsedRow {
+  record: Readonly<Record<string, string>>;
+  info: { lines: number; error?: { record: readonly string[] } };
+}
+
+const throwing = {
+  refuse(_place: string, problem: string) {
+    throw new Error(problem);
+  },
+};
+
+/** Returns how a row was damaged. A row may have fewer fields than the header, because some programs omit empty fields. */
+function damageOf(record: ParsedRow['record'], { error }: ParsedRow['info']): string | undefined {
+  const extra = error?.record.slice(Object.keys(record).length) ?? [];
+  if (extra.some(field => field.trim() !== '')) {
+    return 'The row has more fields than the header. Put a text with a separator in quotation marks.';
+  }
+  // The parser replaces each invalid byte by this character.
+  return Object.values(record).some(field => field.includes('\ufffd'))
+    ? 'The row is not in UTF-8, or contains the character U+FFFD. Save the file in UTF-8.'
+    : undefined;
 }
 
 /**
