@@ -113,7 +113,7 @@ export const signInEntries = {
     ...atProvider,
   }),
   'sign_in.failed': countedEntry(
-    'A sign-in failed. After a failed sign-in with a password, the sign-in page shows the same error for every reason.',
+    'A sign-in failed. After a failed sign-in with a password, the sign-in page shows the same error for every reason, except that a blocked user who entered the right password learns which accounts block the user.',
     {
       ...request,
       reason: oneOf(

@@ -1,4 +1,5 @@
 import argon2 from 'argon2';
+import { parse } from 'node-html-parser';
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { buildPasswords } from '../../server/domain/sign-in/passwords.ts';
 import { setPassword } from '../../server/domain/sign-in/set-password.ts';
@@ -135,41 +136,74 @@ describe('signing in', () => {
 });
 
 describe('a refused sign-in', () => {
-  const cases: Record<string, () => Promise<Person & { userId?: number }>> = {
-    unknown_user: async () => ({ email: 'nobody@example.com', password: owner.password }),
-    wrong_password: async () => ({ ...owner, password: 'another password', userId: world.ownerId }),
-    no_password: async () => {
-      const userId = await createUser(server);
-      return { email: await emailOf(server, userId), password: '', userId };
-    },
-    blocked: async () => {
-      const userId = await createMember(server, world.accountId, 'admin');
-      await server.sql('insert into user_blocks (account_id, user_id) values ($1, $2)', [world.accountId, userId]);
-      return { ...(await givePassword(server, userId)), userId };
-    },
-  };
+  async function blockedUser() {
+    const userId = await createMember(server, world.accountId, 'admin');
+    await server.sql('insert into user_blocks (account_id, user_id) values ($1, $2)', [world.accountId, userId]);
+    return { ...(await givePassword(server, userId)), userId };
+  }
 
-  test('every refused sign-in gets the same response after one password hash comparison, even if the user is unknown, is blocked or has no password', async () => {
+  const cases: [reason: string, arrange: () => Promise<Person & { userId?: number }>][] = [
+    ['unknown_user', async () => ({ email: 'nobody@example.com', password: owner.password })],
+    ['wrong_password', async () => ({ ...owner, password: 'another password', userId: world.ownerId })],
+    ['wrong_password', async () => ({ ...(await blockedUser()), password: 'another password' })],
+    [
+      'no_password',
+      async () => {
+        const userId = await createUser(server);
+        return { email: await emailOf(server, userId), password: '', userId };
+      },
+    ],
+  ];
+
+  test('every sign-in with a wrong password gets the same response after one password hash comparison and the same statements, even if the user is unknown, is blocked or has no password', async () => {
     // This server has its own audit log. A shared audit log would combine equal entries of several tests into one line.
     const own = await startServerForTest({ on: server, clock });
     const verify = vi.spyOn(argon2, 'verify');
+    const query = vi.spyOn(own.dependencies.database, 'query');
+    const statements = new Set<string>();
     const pages = new Set<string>();
     // The first sign-in also creates the hash with which the server compares the password of an unknown user.
     await new Visitor(own).signIn(owner.email, owner.password);
-    for (const [reason, arrange] of Object.entries(cases)) {
+    for (const [reason, arrange] of cases) {
       const { userId, ...person } = await arrange();
       own.auditLines.length = 0;
       verify.mockClear();
+      query.mockClear();
       const visitor = new Visitor(own);
       const answer = await visitor.signIn(person.email, person.password);
       expect([reason, verify.mock.calls.length]).toEqual([reason, 1]);
       expect([answer.status, visitor.cookies.size]).toEqual([422, 0]);
+      statements.add(query.mock.calls.map(([{ name }]) => name).join());
       pages.add(answer.html.replace(person.email, ''));
       const told = { event: 'sign_in.failed', reason, ...(userId === undefined ? {} : { user_id: userId }) };
       expect(readAudit(own.auditLines)).toEqual([expect.objectContaining(told)]);
     }
-    expect(pages.size).toBe(1);
+    expect([pages.size, [...statements]]).toEqual([1, [expect.stringContaining('select_sign_in_candidate')]]);
     verify.mockRestore();
+  });
+
+  test('a blocked user who enters the right password reads which accounts block the user and whom to ask, gets no session, and the audit log names the reason', async () => {
+    const { userId, ...person } = await blockedUser();
+    const other = await createWorld(server);
+    await server.sql(
+      `update accounts set name = case id when $1 then 'Zeta' else '<b>Acme</b>' end where id in ($1, $2)`,
+      [world.accountId, other.accountId],
+    );
+    await server.sql('insert into user_blocks (account_id, user_id) values ($1, $2)', [other.accountId, userId]);
+    server.auditLines.length = 0;
+    const visitor = new Visitor(server);
+    const refused = await visitor.signIn(person.email, person.password);
+    expect([refused.status, visitor.cookies.size]).toEqual([403, 0]);
+    expect(refused.html).not.toContain('<b>Acme');
+    expect(parse(refused.html).querySelector('#problem')?.textContent).toBe(
+      'You cannot sign in, because you are blocked in <b>Acme</b> and Zeta. To be unblocked, ask an owner, admin or moderator there.',
+    );
+    expect(await server.sql('select from sessions where user_id = $1', [userId])).toEqual([]);
+    expect(readAudit(server.auditLines)).toMatchObject([
+      { event: 'sign_in.failed', reason: 'blocked', user_id: userId },
+    ]);
+    const guessed = await new Visitor(server).signIn(person.email, 'another password');
+    expect([guessed.status, /Acme|Zeta|blocked/.test(guessed.html)]).toEqual([422, false]);
   });
 
   test('a user whose erasure has begun cannot sign in, and nobody can sign in as the placeholder for erased users', async () => {

@@ -71,6 +71,7 @@ const startsWithoutAccount: Record<string, string> = {
   select_account_with_rows_of_user: 'Finds an account with rows of a person.',
   select_acting_user: 'Finds an account by its slug.',
   select_answers_that_may_show: 'Reads the stored answers of all accounts: any may show a person.',
+  select_blocking_accounts: 'Finds the accounts that block a person who may not sign in.',
   select_boards_with_events: 'Finds the events that the requests of a server wait for, of any account.',
   select_due_accounts: 'Finds all accounts whose deletion is due.',
   select_embedding_by_board: 'Finds a board of any account by its slug, and then the account.',

@@ -164,6 +164,22 @@ describe('signing in with a provider', () => {
     expect(await countUsers()).toBe(before);
     expect(events().at(-1)).toEqual(['sign_in.failed', 'may_not_join']);
   });
+
+  test('a blocked person who signs in with an identity provider reads which account blocks them and whom to ask, and gets no session', async () => {
+    await memberSignedIn();
+    await server.sql(
+      'insert into user_blocks (account_id, user_id) select account_id, user_id from identities where account_id = $1',
+      [world.accountId],
+    );
+    const visitor = new Visitor(server);
+    const refused = await signInWith(visitor);
+    expect([refused.status, refused.html.includes('You cannot sign in to An account. The account blocks you')]).toEqual(
+      [403, true],
+    );
+    expect(refused.html).toContain('Ask an owner, admin or moderator of the account.');
+    expect([...visitor.cookies.keys()].some(name => name.endsWith('_session'))).toBe(false);
+    expect(events().at(-1)).toEqual(['sign_in.failed', 'blocked']);
+  });
 });
 
 describe('failures of a provider', () => {

@@ -104,13 +104,23 @@ describe('a mailed sign-in link', () => {
     expect((await follow(new Visitor(server), token)).status).toBe(404);
   });
 
-  test('a sign-in link becomes invalid when its user is blocked, and a blocked user gets no new link', async () => {
+  test('a sign-in link signs nobody in while its user is blocked, and its page names the account that blocks the user, and a blocked user gets no new link', async () => {
     const userId = await createMember(server, world.accountId, 'member');
     const address = await emailOf(server, userId);
     const token = await linkFor(address);
     await server.sql('insert into user_blocks (account_id, user_id) values ($1, $2)', [world.accountId, userId]);
-    expect((await new Visitor(server).get(linkPage(token))).status).toBe(404);
-    expect((await follow(new Visitor(server), token)).status).toBe(404);
+    server.auditLines.length = 0;
+    const visitor = new Visitor(server);
+    for (const page of [await visitor.get(linkPage(token)), await follow(visitor, token)]) {
+      expect([page.status, page.html.includes('you are blocked in An account.')]).toEqual([403, true]);
+    }
+    expect([visitor.cookies.size, await server.sql('select from sessions where user_id = $1', [userId])]).toEqual([
+      0,
+      [],
+    ]);
+    const entry = { event: 'sign_in.failed', reason: 'blocked', user_id: userId };
+    expect(readAudit(server.auditLines)).toMatchObject([entry]);
+    expect((await new Visitor(server).get(linkPage('x'.repeat(43)))).status).toBe(404);
     expect(await linkFor(address)).toBeUndefined();
     expect(mail.received).toEqual([]);
   });

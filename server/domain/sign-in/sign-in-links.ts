@@ -6,6 +6,7 @@ import { admits, type JoinableAccount, readJoinable } from '../accounts/join-rul
 import { findPublicBoard } from '../boards/read-board.ts';
 import { canonicalAddress } from '../users/canonical-address.ts';
 import { readMailRecipient } from '../users/find-user.ts';
+import { readBlockingAccounts } from './blocking-accounts.ts';
 import { hashOfSecret, makeSecret } from './secret-text.ts';
 import { maySignIn } from './session.ts';
 
@@ -183,6 +184,22 @@ export async function readSignInLink(db: Queryable, token: string, now: Date): P
   if (account_id === null) return owner?.id === user_id ? { ...followed, account: undefined } : undefined;
   const account = await readJoinable(db, account_id);
   return account && admits(account, canonicalEmail) ? { ...followed, account } : undefined;
+}
+
+/**
+ * Returns the user of a link from a mail that would still be valid if no account blocked the user, with the names of these
+ * accounts. Only the owner of the mailbox has the link.
+ */
+export async function readBlockOfLink(
+  db: Queryable,
+  token: string,
+  now: Date,
+): Promise<{ userId: number; blockedIn: string[] } | undefined> {
+  const hash = hashOfSecret(token);
+  const [link] = hash ? await db.query(selectLink, { tokenHash: hash, now }) : [];
+  const [owner] = link ? await db.query(selectOwner, { canonicalEmail: link.canonical_email }) : [];
+  if (!owner || owner.may_sign_in) return undefined;
+  return { userId: owner.id, blockedIn: await readBlockingAccounts(db, owner.id) };
 }
 
 const deleteLinks = query('delete_sign_in_links', (db, $: Arguments<{ userId: number }>) =>

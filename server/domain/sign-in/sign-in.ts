@@ -1,6 +1,7 @@
 import type { Database } from '../../database/database.ts';
 import { type Arguments, query } from '../../database/query.ts';
 import { canonicalAddress } from '../users/canonical-address.ts';
+import { readBlockingAccounts } from './blocking-accounts.ts';
 import type { Passwords } from './passwords.ts';
 import type { ProvenUser } from './proven-user.ts';
 import { maySignIn, type SessionTerms } from './session.ts';
@@ -13,7 +14,8 @@ interface SignInAttempt {
 
 type SignInOutcome =
   | ({ userId: number } & StartedSession)
-  | { refused: 'unknown_user' | 'no_password' | 'wrong_password' | 'blocked'; userId?: number };
+  | { refused: 'unknown_user' | 'no_password' | 'wrong_password'; userId?: number }
+  | { refused: 'blocked'; userId: number; blockedIn: string[] };
 
 const selectCandidate = query('select_sign_in_candidate', (db, $: Arguments<{ email: string }>) =>
   db
@@ -29,7 +31,8 @@ const selectCandidate = query('select_sign_in_candidate', (db, $: Arguments<{ em
  * code. Every failed attempt compares one password hash, even if the user or the password does not exist. So the response
  * time does not reveal whether the user exists.
  *
- * The reason for a failure is only for the audit log, never for the client.
+ * The reason for a failure is only for the audit log, with one exception: a person who entered the right password learns
+ * which accounts block the user. `blockedIn` is empty if the user is being erased, or if the password has just changed.
  */
 export async function signIn(
   { database, passwords }: { database: Database; passwords: Passwords },
@@ -42,7 +45,8 @@ export async function signIn(
   if (user.credential === null) return { refused: 'no_password', userId: user.id };
   if (!isRight) return { refused: 'wrong_password', userId: user.id };
   const started = user.may_sign_in ? await database.transaction(tx => startSession(tx, user, terms)) : undefined;
-  if (!started) return { refused: 'blocked', userId: user.id };
+  if (!started)
+    return { refused: 'blocked', userId: user.id, blockedIn: await readBlockingAccounts(database, user.id) };
   if (isOutdated) {
     const replacement = await passwords.hash(password);
     await database.query(updateCredential, { userId: user.id, credential: user.credential, replacement });

@@ -5,6 +5,7 @@ import { checkEmail } from '../../domain/fields.ts';
 import { redeemSignInLink } from '../../domain/sign-in/redeem-sign-in-link.ts';
 import {
   type FollowedLink,
+  readBlockOfLink,
   readSignInLink,
   requestSignInLink,
   signInLinkMinutes,
@@ -17,6 +18,7 @@ import { keepLanguageOfBrowser, sessionTerms, setSessionCookie } from '../shell/
 import { shownAddress, shownName } from '../shell/show.ts';
 import { serveRoutes, type Visit } from '../shell/visit.ts';
 import { askForCode } from './code-routes.ts';
+import { describeBlock } from './describe-block.ts';
 import { boardIn, safeNextPath } from './next-path.ts';
 import { buildRobotCheck } from './robot-check.ts';
 import { showSignIn } from './sign-in-page.ts';
@@ -98,9 +100,11 @@ export function serveLinks(app: FastifyInstance, server: ServerDependencies) {
       });
     const signedIn = await redeem()
       .catch(error => (isAddressTaken(error) ? redeem() : Promise.reject(error)))
-      .catch(error => {
+      .catch(async error => {
         // For not_found, shows the error page of an invalid link, because another request has already used the link.
-        throw error instanceof AdministrationError && error.reason === 'not_found' ? refuseLink(visit) : error;
+        throw error instanceof AdministrationError && error.reason === 'not_found'
+          ? await refuseLink(visit, token)
+          : error;
       });
     const { userId, email } = signedIn;
     const next = safeNextPath(signedIn.next);
@@ -117,12 +121,18 @@ export function serveLinks(app: FastifyInstance, server: ServerDependencies) {
 
   async function requireLink(visit: Visit<undefined>, token: string): Promise<FollowedLink> {
     const link = await readSignInLink(database, token, clock.now());
-    if (!link) throw refuseLink(visit);
+    if (!link) throw await refuseLink(visit, token);
     return link;
   }
 
-  function refuseLink({ request, isSent }: Visit<undefined>) {
-    if (isSent) audit.record('sign_in.failed', { request_id: request.id, ip: request.ip, reason: 'link' });
+  async function refuseLink({ request, isSent }: Visit<undefined>, token: string) {
+    const entry = { request_id: request.id, ip: request.ip };
+    const block = await readBlockOfLink(database, token, clock.now());
+    if (block && block.blockedIn.length > 0) {
+      if (isSent) audit.record('sign_in.failed', { ...entry, reason: 'blocked', user_id: block.userId });
+      return new Refusal(403, t('identities.failures.title'), `${describeBlock(block.blockedIn)}.`);
+    }
+    if (isSent) audit.record('sign_in.failed', { ...entry, reason: 'link' });
     return new Refusal(
       404,
       t('sign_in.expired_link.title'),

@@ -16,6 +16,7 @@ import {
 } from '../shell/session.ts';
 import { serveRoutes, type Visit } from '../shell/visit.ts';
 import { askForCode } from './code-routes.ts';
+import { describeBlock } from './describe-block.ts';
 import { safeNextPath } from './next-path.ts';
 import { buildRobotCheck } from './robot-check.ts';
 import { showSignIn } from './sign-in-page.ts';
@@ -51,6 +52,9 @@ export function serveSessions(app: FastifyInstance, server: ServerDependencies) 
       await charged.fail();
       const user = outcome.userId === undefined ? {} : { user_id: outcome.userId };
       audit.record('sign_in.failed', { ...client, reason: outcome.refused, ...user });
+      if (outcome.refused === 'blocked' && outcome.blockedIn.length > 0) {
+        throw new FormProblem(403, describeBlock(outcome.blockedIn));
+      }
       // An unknown address and a wrong password get the same answer, to hide which e-mail addresses have a user.
       throw new FormProblem(422, t('sign_in.sign_in.wrong'));
     }
