@@ -50,7 +50,9 @@ test('a moderator downloads the ideas of a list as a CSV file with the values of
     new RegExp(`^attachment; filename="ideas-${world.boardSlug}-\\d{4}-\\d\\d-\\d\\d\\.csv"$`),
   );
   expect(headers.get('cache-control')).toBe('no-store');
-  expect(html.split('\r\n')[0]).toContain('id,title,body,status,status_label,tags,score,up_count,down_count');
+  expect(html.split('\r\n')[0]).toContain(
+    '"id","title","body","status","status_label","tags","score","up_count","down_count"',
+  );
   expect(rowsOf(html)).toEqual([
     {
       id: String(id),
@@ -112,10 +114,33 @@ test('a spreadsheet does not run a text of the file as a formula, and still read
   expect(new Set(rows.map(({ author_name, score }) => `${author_name} ${score}`))).toEqual(new Set(["'=1+1 -3"]));
 });
 
+test('a spreadsheet that separates cells at semicolons or tabs does not run a part of a text as a formula', async () => {
+  const parts = [';=1+1', '; =2', ';"=1+1&"', ';"\t+1', '\n-1', '\r\n@SUM(1)', '\r＝1'];
+  for (const part of parts) await insertIdea(server, world, { title: `Dark${part};`, body: `Dark${part};` });
+  const { html } = await download();
+  for (const separator of [';', '\t']) {
+    expect(cellsOf(html, separator).filter(cell => /^\s*[=+\-@＝＋－＠]/.test(cell))).toEqual([]);
+  }
+  const titles = rowsOf(html).map(({ title }) => title);
+  const escaped = [";'=1+1", ";' =2", `;'"=1+1&"`, `;"\t'+1`, "\n'-1", "\r\n'@SUM(1)", "\r'＝1"];
+  expect(titles.sort()).toEqual(escaped.map(part => `Dark${part};`).sort());
+});
+
+/**
+ * Reads the cells as a spreadsheet with another separator than the file does. A quotation mark counts only at the
+ * beginning of a cell. The cell continues after the second quotation mark.
+ */
+function cellsOf(file: string, separator: string): string[] {
+  const cell = new RegExp(`(?:"((?:[^"]|"")*)")?([^${separator}\\r\\n]*)(?:[${separator}\\r\\n]|$)`, 'g');
+  return [...file.matchAll(cell)].map(([, quoted = '', rest]) => quoted.replaceAll('""', '"') + rest);
+}
+
 test('the file of an empty list has only the names of the columns', async () => {
   const file = await (await moderator.submitForFile(listPath(), exportPath())).arrayBuffer();
   // The file begins with a byte order mark, which text() of a response would remove.
-  expect(new TextDecoder('utf-8', { ignoreBOM: true }).decode(file)).toMatch(/^\ufeffid,title,[a-z_,]+,url\r\n$/);
+  expect(new TextDecoder('utf-8', { ignoreBOM: true }).decode(file)).toMatch(
+    /^\ufeff"id","title",[a-z_",]+,"url"\r\n$/,
+  );
 });
 
 test('after ten downloads in an hour, the list says that there were too many, and the audit log has ten entries', async () => {

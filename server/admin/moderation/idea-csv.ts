@@ -13,12 +13,23 @@ type Row = Record<(typeof columns)[number], string | number>;
  * Writes ideas as lines of a CSV file (RFC 4180). The first lines begin with the names of the columns, and with a byte
  * order mark, because spreadsheets otherwise misread letters such as ü.
  *
- * A spreadsheet runs a text that begins with a sign such as `=` as a formula. Anybody can write such a title, so the
- * file has an apostrophe before this sign.
+ * A spreadsheet runs a text that begins with a sign such as `=` as a formula. Anybody can write such a text, so the file
+ * has an apostrophe before it.
  */
 export function ideasInCsv(ideas: readonly Idea[], isFirst: boolean): string {
-  const options = { columns, header: isFirst, bom: isFirst, escape_formulas: true, record_delimiter: 'windows' };
-  return stringify(ideas.map(rowOf), options);
+  const options = { columns, header: isFirst, bom: isFirst, quoted_string: true, record_delimiter: 'windows' };
+  return stringify(ideas.map(rowOf), { ...options, cast: { string: escapeFormulas } });
+}
+
+/**
+ * The beginning of a formula. In some countries, spreadsheets separate cells at semicolons. They then ignore the
+ * quotation marks around our texts, because a comma is before these marks. So a cell can also begin inside a text, after
+ * a semicolon, a tab or a line break. Spreadsheets remove quotation marks and spaces at the beginning of a cell.
+ */
+const formulaStart = /(?<=^|[;\t\r\n])[ "]*[=+\-@＝＋－＠]/g;
+
+function escapeFormulas(text: string): string {
+  return text.replace(formulaStart, "'$&");
 }
 
 function rowOf({ status_key, tags, author, ...idea }: Idea): Row {
