@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import type { ServerDependencies } from '../dependencies.ts';
+import { DomainError } from '../domain/domain-error.ts';
 import { compressPage } from '../http/compressed.ts';
 import { pathOf } from '../http/request-context.ts';
 import { type Script, serveAssets } from './shell/assets.ts';
@@ -60,6 +61,7 @@ export async function buildPages(server: ServerDependencies) {
       app.addHook('onSend', async (_request, reply) => setHeaders(reply));
       app.addHook('onSend', compressPage);
       writeForReaders(app);
+      app.addHook('onRequest', refuseNul);
       for (const plugin of [serveAssets, ...plugins]) await app.register(plugin);
       for (const prefix of areas) {
         await app.register(async area => area.setNotFoundHandler(() => undefined), { prefix });
@@ -82,6 +84,14 @@ export async function buildPages(server: ServerDependencies) {
       return answerError(error, request, reply);
     },
   };
+}
+
+/**
+ * Answers 404 if the path or the query contains a NUL character. PostgreSQL cannot compare a text with such a character,
+ * so a query for a board's slug would fail.
+ */
+async function refuseNul({ url }: FastifyRequest) {
+  if (url.includes('%00')) throw new DomainError('not_found');
 }
 
 /**

@@ -47,7 +47,7 @@ describe('the list of accounts', () => {
         'Tïdewater Works Active tide-1 Plan: business 2 members 1 board 1 idea',
       ]);
     }
-    for (const q of ['idewater', 'tide%', 't_de', 'works', '\0', '\\']) {
+    for (const q of ['idewater', 'tide%', 't_de', 'works', '\\']) {
       expect([q, await cardsAt(`/operator/accounts?${new URLSearchParams({ q })}`)]).toEqual([q, []]);
     }
   });
@@ -101,7 +101,7 @@ describe('the list of users', () => {
       const found = await cardsAt(`/operator/users?${new URLSearchParams({ q })}`);
       expect([q, found]).toEqual([q, ['Zoë Whitcombe Zoe@Bücher.example 0 accounts']]);
     }
-    for (const q of ['hitcombe', 'zo_', '\0', 'nobody@example.com']) {
+    for (const q of ['hitcombe', 'zo_', 'nobody@example.com']) {
       expect([q, await cardsAt(`/operator/users?${new URLSearchParams({ q })}`)]).toEqual([q, []]);
     }
   });

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { iconPath, stylesheetPath } from '../../server/pages/shell/assets.ts';
 import { testClock } from '../helpers/clock.ts';
 import { createWorld, insertIdea } from '../helpers/fixtures.ts';
-import { request } from '../helpers/request.ts';
+import { type RequestOptions, request } from '../helpers/request.ts';
 import { startServerForFile, startServerForTest, type TestServer } from '../helpers/server.ts';
 import { logStatements } from '../helpers/statement-log.ts';
 
@@ -83,8 +83,8 @@ test('browsers may cache the style sheet and the icon for a year, because their 
 });
 
 describe('error pages', () => {
-  async function errorPage(at: TestServer, line: string) {
-    const answer = await request(at, line);
+  async function errorPage(at: TestServer, line: string, options?: RequestOptions) {
+    const answer = await request(at, line, options);
     expect(answer.headers.get('content-type')).toBe('text/html; charset=utf-8');
     expect(answer.headers.get('cache-control')).toBe('no-store');
     expect(answer.text).toContain('<html lang="en">');
@@ -103,6 +103,18 @@ describe('error pages', () => {
     [`GET /b/${'x'.repeat(200)}/ideas/1`, 404],
   ])('the page request %s gets an HTML error page with the status %i', async (line, status) => {
     expect((await errorPage(server, line)).status).toBe(status);
+  });
+
+  test('a page request with a NUL character in its path or query gets a 404 error page, and the server logs no error', async () => {
+    server.logLines.length = 0;
+    const session = { headers: { cookie: '__Host-idea_board_session=x; __Host-idea_board_embedded=x' } };
+    for (const path of ['/b/%00', '/b/%00/embed', `${boardPath()}?q=%00`, `${boardPath()}/embed?token=x&account=%00`]) {
+      for (const options of [{}, session]) {
+        const { status } = await errorPage(server, `GET ${path}`, options);
+        expect([path, status]).toEqual([path, 404]);
+      }
+    }
+    expect(server.logLines.filter(line => line.includes('a request failed'))).toEqual([]);
   });
 
   test('a page request with an unsupported method gets a 405 error page with an Allow header', async () => {
