@@ -1,7 +1,9 @@
+import { connect } from 'node:net';
 import { parse } from 'node-html-parser';
 import sharp from 'sharp';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { setPicture } from '../../server/domain/pictures/pictures.ts';
+import { convertPicture, setPicture } from '../../server/domain/pictures/pictures.ts';
+import { BusyError } from '../../server/domain/queue.ts';
 import { readAudit } from '../helpers/audit.ts';
 import { createMember, createWorld, insertIdea, type World } from '../helpers/fixtures.ts';
 import { startServerForFile } from '../helpers/server.ts';
@@ -143,7 +145,8 @@ describe('the picture of a member', () => {
 describe('a refused upload changes nothing', () => {
   test('the server explains why it refuses a text file, a damaged picture, an SVG, a GIF, a picture of 81 megapixels and an empty upload', async () => {
     const png = await draw().png().toBuffer();
-    const unreadable = 'The file is not a JPEG, PNG or WebP picture, or it is damaged. Choose another file';
+    const unreadable =
+      'The file is not a JPEG, PNG or WebP picture, it is damaged, or it has too many pixels. Choose another file';
     const svg = Buffer.from(
       '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><rect width="9" height="9"/></svg>',
     );
@@ -189,6 +192,104 @@ describe('a refused upload changes nothing', () => {
   test('a person can upload at most 20 pictures in an hour', async () => {
     const file = await draw(4, 4).png().toBuffer();
     for (let count = 1; count <= 20; count++) expect((await upload(file)).status).toBe(303);
+    const { status, html } = await upload(file);
+    expect([status, html]).toEqual([429, expect.stringContaining('There were too many uploads. Try again in ')]);
+    expect(await beginUpload().answer).toMatch(/^HTTP\/1.1 429 /);
+    expect((await member.submit(page, page, { remove: 'yes' })).status).toBe(303);
+  });
+
+  test('while two uploads of a person are unfinished, the server refuses a third upload before it reads the file', async () => {
+    const file = await draw(4, 4).png().toBuffer();
+    const first = beginUpload();
+    const second = beginUpload();
+    await expect.poll(() => countUploads()).toBe(2);
+    expect(await beginUpload().answer).toMatch(/^HTTP\/1.1 429 /);
     expect((await upload(file)).status).toBe(429);
+    const other = await signedIn(server, await createMember(server, world.accountId, 'member'));
+    expect((await upload(file, other)).status).toBe(303);
+    first.end();
+    await expect.poll(async () => (await upload(file)).status).toBe(303);
+    second.end();
   });
 });
+
+/** Sends the beginning of an upload. The rest of the file does not arrive. */
+function beginUpload() {
+  const { hostname, port, host } = new URL(server.baseUrl);
+  const socket = connect(Number(port), hostname);
+  const answer = new Promise<string>((resolve, reject) => {
+    socket.once('data', data => resolve(data.toString())).once('error', reject);
+  });
+  const cookie = [...member.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+  const head = [
+    `POST ${page} HTTP/1.1`,
+    `Host: ${host}`,
+    `Origin: ${server.baseUrl}`,
+    `Cookie: ${cookie}`,
+    'Content-Type: multipart/form-data; boundary=b',
+    'Content-Length: 100000',
+  ];
+  socket.write(
+    `${head.join('\r\n')}\r\n\r\n--b\r\ncontent-disposition: form-data; name="picture"; filename="p"\r\n\r\n`,
+  );
+  return { answer, end: () => socket.destroy() };
+}
+
+async function countUploads(): Promise<number> {
+  const [counter] = await server.sql<{ count: number }>('select count from rate_limits where key = $1', [
+    `picture:user:${memberId}`,
+  ]);
+  return counter?.count ?? 0;
+}
+
+describe('a picture that needs much work', () => {
+  test('the server refuses a JPEG with more than 64 scans, because decoding a small file with thousands of scans takes a minute', async () => {
+    expect((await upload(await jpegWithScans(64))).status).toBe(303);
+    expect((await upload(await jpegWithScans(65))).status).toBe(422);
+  });
+
+  test('a picture of 20 megapixels can be a baseline JPEG or a PNG without interlacing, but not a progressive JPEG, an interlaced PNG or a WebP', async () => {
+    const large = sharp({ create: { width: 5_000, height: 4_000, channels: 3, background: 'red' } });
+    for (const [file, status] of [
+      [large.clone().jpeg(), 303],
+      [large.clone().png(), 303],
+      [large.clone().jpeg({ progressive: true }), 422],
+      [large.clone().png({ progressive: true }), 422],
+      [large.clone().webp({ lossless: true, effort: 0 }), 422],
+    ] as const) {
+      expect((await upload(await file.toBuffer())).status).toBe(status);
+    }
+  });
+
+  test('the server converts one picture at a time, keeps eight waiting, and answers 503 to further uploads', async () => {
+    const file = await draw(4, 4).png().toBuffer();
+    const results = await Promise.allSettled(Array.from({ length: 10 }, () => convertPicture(file)));
+    expect(results.map(({ status }) => status)).toEqual([...Array<string>(9).fill('fulfilled'), 'rejected']);
+    expect(results.at(-1)).toMatchObject({ reason: expect.any(BusyError) });
+    let isOver = false;
+    const keepBusy = async () => {
+      while (!isOver) await convertPicture(file);
+    };
+    const others = Array.from({ length: 9 }, keepBusy);
+    const { status, headers } = await upload(file);
+    expect([status, headers.get('retry-after')]).toEqual([503, '60']);
+    isOver = true;
+    await Promise.all(others);
+    expect((await upload(file)).status).toBe(303);
+  });
+});
+
+/** Makes a progressive JPEG of one colour. The first scan has the colour, and each other scan has one frequency. */
+async function jpegWithScans(count: number): Promise<Buffer> {
+  const grey = sharp({ create: { width: 64, height: 64, channels: 3, background: 'grey' } }).toColourspace('b-w');
+  const jpeg = await grey.jpeg({ progressive: true }).toBuffer();
+  const [, second = 0] = [...jpeg.toString('latin1').matchAll(/\xff\xda/g)].map(({ index }) => index);
+  const end = jpeg.indexOf(Buffer.from([0xff, 0xc4]), second);
+  const scans = Array.from({ length: count - 1 }, (_, index) => {
+    const scan = Buffer.from(jpeg.subarray(second, end));
+    const frequency = 1 + (index % 63);
+    scan.set([frequency, frequency, 0], 7);
+    return scan;
+  });
+  return Buffer.concat([jpeg.subarray(0, second), ...scans, Buffer.from([0xff, 0xd9])]);
+}

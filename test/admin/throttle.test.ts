@@ -229,7 +229,7 @@ test('a sign-in gets 503 if too many other sign-ins already wait for their passw
   await Promise.all(busy);
   vi.restoreAllMocks();
   expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '60']);
-  expect(answer.html).toContain('Many people are signing in right now');
+  expect(answer.html).toContain('The server has too much work right now');
 });
 
 test('the server hashes at most two passwords at the same time, and refuses to hash another password while 100 others wait', async () => {

@@ -1,9 +1,11 @@
+import { finished } from 'node:stream';
 import multipart, { type MultipartFile } from '@fastify/multipart';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { ServerDependencies } from '../../dependencies.ts';
 import { convertPicture, maxUploadBytes, picturePathOf, setPicture } from '../../domain/pictures/pictures.ts';
-import { FormProblem, type Problem } from '../../pages/shell/form.ts';
-import { accountAround, requireOwnSession, requireSession } from '../../pages/shell/session.ts';
+import { FormProblem, ownProblemOf, type Problem } from '../../pages/shell/form.ts';
+import { Refusal } from '../../pages/shell/refusal.ts';
+import { accountAround, requireOwnSession, requireSession, sessionOf } from '../../pages/shell/session.ts';
 import { chargeForm } from '../../pages/shell/throttle-forms.ts';
 import { serveRoutes } from '../../pages/shell/visit.ts';
 import { t } from '../../text/catalogue.ts';
@@ -17,8 +19,13 @@ const path = '/admin/profile/picture';
  */
 const uploadsPerHour = 20;
 
+/** The number of files of one person that may arrive at the same time. The server keeps each file in memory. */
+const maxParallelUploads = 2;
+
 /** Serves the page where people upload or remove their pictures. No other page accepts files. */
 export async function servePicturePage(app: FastifyInstance, server: ServerDependencies) {
+  // This hook must come first, because the hook of the plugin reads the body.
+  app.addHook('preValidation', admitUploads(server));
   await app.register(multipart, {
     attachFieldsToBody: 'keyValues',
     onFile: keepFile,
@@ -39,11 +46,43 @@ export async function servePicturePage(app: FastifyInstance, server: ServerDepen
       await visit.administer(admin => setPicture(admin, userId, null));
       return visit.path(path, { notice: 'removed' });
     }
-    await chargeForm(server, visit, 'uploads', [['picture:user', String(userId), uploadsPerHour, 3_600]]);
     const content = await convertPicture(fileIn(visit.request.body));
     await visit.administer(admin => setPicture(admin, userId, content));
     return visit.path(path, { notice: 'saved' });
   }
+}
+
+/**
+ * Builds the hook that counts an upload against the rate limit of the person. Refuses the upload before the server reads
+ * the file if the person has uploaded too many files, or uploads other files at the same time.
+ */
+function admitUploads(server: ServerDependencies) {
+  const unfinished = new Map<number, number>();
+
+  return async (request: FastifyRequest, reply: FastifyReply) => {
+    if (!request.isMultipart()) return;
+    const { id } = sessionOf(request).user;
+    const others = unfinished.get(id) ?? 0;
+    if (others >= maxParallelUploads) {
+      throw refusalOf(`${t('shell.too_many.uploads')}. ${t('shell.try_again.minutes', { count: 1 })}`);
+    }
+    unfinished.set(id, others + 1);
+    finished(reply.raw, () => {
+      const left = (unfinished.get(id) ?? 0) - 1;
+      if (left > 0) unfinished.set(id, left);
+      else unfinished.delete(id);
+    });
+    try {
+      await chargeForm(server, { request, reply }, 'uploads', [['picture:user', String(id), uploadsPerHour, 3_600]]);
+    } catch (error) {
+      throw refusalOf(ownProblemOf(error).message);
+    }
+  };
+}
+
+function refusalOf(message: string): Refusal {
+  const link = { label: t('picture.heading'), href: path };
+  return new Refusal(429, t('shell.errors.too_many_requests.title'), `${message}.`, link);
 }
 
 /**

@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import sharp from 'sharp';
+import sharp, { type Metadata } from 'sharp';
 import type { Queryable } from '../../database/database.ts';
 import { type Arguments, query } from '../../database/query.ts';
 import { Picture } from '../../entities/user.ts';
 import { t } from '../../text/catalogue.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
+import { buildQueue } from '../queue.ts';
 import { lockUser } from '../users/find-user.ts';
 
 export const maxUploadBytes = 5 * 1024 * 1024;
@@ -13,7 +14,19 @@ export const maxUploadBytes = 5 * 1024 * 1024;
 const size = 128;
 /** The maximum number of pixels of an uploaded picture. Cameras of phones make pictures of 50 million pixels. */
 const maxPixels = 60_000_000;
+/**
+ * The maximum number of pixels if the decoder keeps all pixels in memory. It does so for progressive JPEG and PNG files
+ * and for WebP files, and needs up to 9 bytes for each pixel.
+ */
+const maxKeptPixels = 16_000_000;
+/** The maximum number of scans of a JPEG file. Programs that make progressive JPEG files write about ten scans. */
+const maxScans = 64;
 const maxSeconds = 5;
+/**
+ * Converts one picture at a time, because a picture may need 150 MB of memory and blocks a thread of Node. Each waiting
+ * picture keeps its file in memory.
+ */
+const takeTurn = buildQueue({ maxRunning: 1, maxWaiting: 8 });
 
 // Allows only these formats for uploads, because the parsers of rarer formats have had more security defects.
 sharp.block({ operation: ['VipsForeignLoad'] });
@@ -25,19 +38,41 @@ sharp.cache(false);
 /**
  * Converts an uploaded picture to a small square. The new file contains only the pixels, and no metadata, such as the
  * place where a photo was taken. Throws `invalid` for a file that cannot be converted, such as a file that is not a
- * JPEG, PNG or WebP picture.
+ * JPEG, PNG or WebP picture. Throws a BusyError if too many pictures wait.
  */
-export async function convertPicture(file: Buffer): Promise<Buffer> {
-  try {
-    return await sharp(file, { limitInputPixels: maxPixels, failOn: 'error' })
-      .autoOrient()
-      .resize(size, size, { fit: 'cover' })
-      .webp({ quality: 80 })
-      .timeout({ seconds: maxSeconds })
-      .toBuffer();
-  } catch {
-    throw new AdministrationError('invalid', t('picture.unreadable'));
-  }
+export function convertPicture(file: Buffer): Promise<Buffer> {
+  return takeTurn(async () => {
+    try {
+      const picture = sharp(file, { limitInputPixels: maxPixels, failOn: 'error' });
+      requireLittleWork(file, await picture.metadata());
+      return await picture
+        .autoOrient()
+        .resize(size, size, { fit: 'cover' })
+        .webp({ quality: 80 })
+        .timeout({ seconds: maxSeconds })
+        .toBuffer();
+    } catch {
+      throw new AdministrationError('invalid', t('picture.unreadable'));
+    }
+  });
+}
+
+/**
+ * Refuses a picture that needs too much memory or time. The timeout of sharp is not enough: it does not stop the decoder
+ * between the scans of a JPEG file, and a small file can contain thousands of scans.
+ */
+function requireLittleWork(file: Buffer, { format, width, height, isProgressive }: Metadata) {
+  if (!isProgressive && format !== 'webp') return;
+  if (width * height > maxKeptPixels) throw new Error('the picture has too many pixels');
+  if (format === 'jpeg' && countScans(file) > maxScans) throw new Error('the picture has too many scans');
+}
+
+/** Counts the scan headers. The compressed data of a scan never contains the bytes of a scan header. */
+function countScans(file: Buffer): number {
+  const scanHeader = Buffer.from([0xff, 0xda]);
+  let count = 0;
+  for (let at = file.indexOf(scanHeader); at !== -1; at = file.indexOf(scanHeader, at + 2)) count++;
+  return count;
 }
 
 /** Returns the path of a picture. `key` is the random text of the picture. */

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import argon2 from 'argon2';
+import { buildQueue } from '../queue.ts';
 
 export interface PasswordCosts {
   memoryKib: number;
@@ -36,13 +37,9 @@ export interface Passwords {
   verify(credential: string | undefined, password: string): Promise<Verification>;
 }
 
-export class PasswordsBusyError extends Error {
-  override readonly name = 'PasswordsBusyError';
-}
-
 export function buildPasswords({ memoryKib, passes }: PasswordCosts = costs): Passwords {
   const options = { memoryCost: memoryKib, timeCost: passes, parallelism: 1 };
-  const takeTurn = buildTurns();
+  const takeTurn = buildQueue({ maxRunning, maxWaiting });
   const hash = (password: string) => argon2.hash(normalize(password), { ...options, type: argon2.argon2id });
   /**
    * The hash of a random secret. `verify` compares with this hash if the user has no password. Every call waits for
@@ -70,24 +67,4 @@ export function buildPasswords({ memoryKib, passes }: PasswordCosts = costs): Pa
 /** Normalizes a password, because keyboards may encode the same character in different ways (RFC 8265). */
 function normalize(password: string): string {
   return password.normalize('NFKC');
-}
-
-function buildTurns() {
-  let running = 0;
-  const waiting: (() => void)[] = [];
-
-  return async <T>(work: () => Promise<T>): Promise<T> => {
-    if (waiting.length >= maxWaiting) throw new PasswordsBusyError('Too many passwords wait to be compared');
-    if (running < maxRunning) running++;
-    // The number of running computations stays the same here: when a computation ends, the next waiting computation
-    // takes its place.
-    else await new Promise<void>(resolve => waiting.push(resolve));
-    try {
-      return await work();
-    } finally {
-      const next = waiting.shift();
-      if (next) next();
-      else running--;
-    }
-  };
 }

@@ -4,7 +4,7 @@ import cookie from '@fastify/cookie';
 import formbody from '@fastify/formbody';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { ServerDependencies } from '../../dependencies.ts';
-import { PasswordsBusyError } from '../../domain/sign-in/passwords.ts';
+import { BusyError } from '../../domain/queue.ts';
 import { type AccountOfUser, newestNotifications } from '../../domain/sign-in/session.ts';
 import { type TextKey, t } from '../../text/catalogue.ts';
 import { copyScript } from './assets.ts';
@@ -118,7 +118,7 @@ function answerRefusals(app: FastifyInstance, { frameOf, home }: OwnArea) {
     if (!refusal) throw error;
     const { title, status, message: explanation } = refusal;
     const link = refusal.link ?? request.wayBack?.() ?? { label: t(home.label), href: home.href };
-    if (error instanceof PasswordsBusyError) reply.header('Retry-After', busyRetrySeconds);
+    if (error instanceof BusyError) reply.header('Retry-After', busyRetrySeconds);
     const page = refusalPage(request.frameOfError?.(title) ?? { title }, { title, explanation, link });
     return sendPage(reply, page, status);
   };

@@ -1,6 +1,6 @@
 import { AdministrationError } from '../../domain/administration.ts';
 import { DomainError } from '../../domain/domain-error.ts';
-import { PasswordsBusyError } from '../../domain/sign-in/passwords.ts';
+import { BusyError } from '../../domain/queue.ts';
 import { t } from '../../text/catalogue.ts';
 import type { Link } from './page.ts';
 
@@ -28,7 +28,7 @@ const statuses = { invalid: 422, conflict: 409, forbidden: 403 } as const;
  */
 export function refusalOf(error: Error): Refusal | undefined {
   if (error instanceof Refusal) return error;
-  if (error instanceof PasswordsBusyError) {
+  if (error instanceof BusyError) {
     return new Refusal(503, t('shell.refusal.busy.title'), t('shell.refusal.busy.explanation'));
   }
   if (!(error instanceof AdministrationError)) return undefined;
