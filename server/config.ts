@@ -250,6 +250,11 @@ export const settings = z.object({
   RATE_LIMIT_INVITATIONS_ADDRESS: wholeNumber(0)
     .default(5)
     .describe('The maximum number of invitations of one e-mail address to one account in a day.'),
+  RATE_LIMIT_UNCONFIRMED_ADDRESSES: wholeNumber(0)
+    .default(1_000)
+    .describe(
+      'The maximum number of new people of one account in a day who get mails at an address that they have not confirmed to this server. The address comes from a sign-in provider of the account or from an embedding token. Further new people can sign in, but get no mails.',
+    ),
   RATE_LIMIT_OAUTH_CLIENT: wholeNumber(0)
     .default(60)
     .describe(

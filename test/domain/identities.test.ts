@@ -42,7 +42,12 @@ const audit = { record() {} };
 
 function signIn(person: AssertedIdentity) {
   return db.database.transaction(tx =>
-    signInWithIdentity(actor => administrationIn(tx, { audit, actor, now }), person, terms),
+    signInWithIdentity(
+      actor => administrationIn(tx, { audit, actor, now }),
+      person,
+      terms,
+      async () => true,
+    ),
   );
 }
 

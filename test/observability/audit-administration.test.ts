@@ -460,7 +460,12 @@ const cases: Cases = {
     const asserted = { ...identity(), address: null, isAddressVerified: false, name: 'Grace', isAdmitted: true };
     return async admin => {
       const terms = { now: admin.now, expiresAt: new Date(admin.now.getTime() + 60_000), previous: undefined };
-      const outcome = await signInWithIdentity(() => admin, asserted, terms);
+      const outcome = await signInWithIdentity(
+        () => admin,
+        asserted,
+        terms,
+        async () => true,
+      );
       const [user_id, identity_id] = 'identityId' in outcome ? [outcome.userId, outcome.identityId] : [];
       return { ...account(), provider_id: null, user_id, identity_id };
     };

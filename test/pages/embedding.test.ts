@@ -523,6 +523,37 @@ describe('the session of an embedded board', () => {
     expect(attributes).toEqual(['HttpOnly', 'Partitioned', 'Path=/', 'SameSite=None', 'Secure']);
   });
 
+  test('above the daily limit of unconfirmed addresses, new people of an account still sign in on embedded boards, but get no mails', async () => {
+    const limited = await startServerForTest({
+      on: server,
+      clock,
+      environment: { RATE_LIMIT_UNCONFIRMED_ADDRESSES: '2' },
+    });
+    const other = await createWorld(server, { isPublic: true });
+    const otherSecret = await letEmbed(server, other);
+    const signIn = async (by = secret, path = root) => {
+      const { location } = await post(new Visitor(limited), await signToken(limited, by), path);
+      expect(location).toBe(`${path}?sign_in=done`);
+    };
+    const addresses = async (of = world) => {
+      const rows = await server.sql<{ address: string | null }>(
+        `select u.notification_email as address from users u join identities i on i.user_id = u.id
+        where i.account_id = $1 order by u.id`,
+        [of.accountId],
+      );
+      return rows.map(({ address }) => address !== null);
+    };
+    for (let count = 0; count < 4; count++) await signIn();
+    expect(await addresses()).toEqual([true, true, false, false]);
+    await signIn(otherSecret, `/b/${other.boardSlug}/embed`);
+    expect(await addresses(other)).toEqual([true]);
+    clock.set(new Date(start.getTime() + 86_400_000));
+    await signIn();
+    expect(await addresses()).toEqual([true, true, false, false, true]);
+    const entries = readAudit(limited.auditLines).filter(({ event }) => event === 'rate_limit.exceeded');
+    expect(entries).toMatchObject([{ bucket: 'unconfirmed-address:account', limit: 2, window_seconds: 86_400 }]);
+  });
+
   test('a blocked user cannot sign in on an embedded board, and a user who is blocked after the sign-in loses access', async () => {
     const claims = { sub: 'b' };
     const visitor = await embeddedPerson({ claims });

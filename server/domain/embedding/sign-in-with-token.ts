@@ -3,7 +3,7 @@ import type { Queryable } from '../../database/database.ts';
 import { type Arguments, query } from '../../database/query.ts';
 import type { AuditActor } from '../../observability/audit-entries.ts';
 import type { Administration } from '../administration.ts';
-import { signInWithIdentity } from '../identities/sign-in-with-identity.ts';
+import { type MayMail, signInWithIdentity } from '../identities/sign-in-with-identity.ts';
 import type { SecretBox } from '../secret-box.ts';
 import type { SessionTerms } from '../sign-in/session.ts';
 import { embeddingSecretPurpose } from './secrets.ts';
@@ -73,6 +73,7 @@ export async function signInWithToken(
   adminAs: (actor: AuditActor) => Administration,
   { accountId, user, secretId, hash, expiresAt }: VerifiedToken & { accountId: number },
   terms: SessionTerms,
+  mayMail: MayMail,
 ) {
   const server = adminAs({ by: 'server' });
   const keptUntil = new Date(expiresAt.getTime() + keptMs);
@@ -90,5 +91,5 @@ export async function signInWithToken(
     name: user.name,
     isAdmitted: true,
   };
-  return signInWithIdentity(adminAs, asserted, { ...terms, embeddingSecretId: secretId });
+  return signInWithIdentity(adminAs, asserted, { ...terms, embeddingSecretId: secretId }, mayMail);
 }

@@ -1,3 +1,4 @@
+import type { Queryable } from '../../database/database.ts';
 import { type Arguments, query } from '../../database/query.ts';
 import type { AuditActor } from '../../observability/audit-entries.ts';
 import { lockAccount } from '../accounts/find-account.ts';
@@ -22,6 +23,12 @@ export interface AssertedIdentity extends OneIdentity {
   /** Whether the person may join the account even if the account's own setting does not allow it. */
   isAdmitted: boolean;
 }
+
+/**
+ * Counts a new person whose e-mail address the person has not confirmed to this server. Returns whether the server may
+ * send mails to the address. Without a limit, an account could send mails to any number of strangers.
+ */
+export type MayMail = (db: Queryable) => Promise<boolean>;
 
 /**
  * Why the server refuses to sign a person in:
@@ -68,6 +75,7 @@ export async function signInWithIdentity(
   adminAs: (actor: AuditActor) => Administration,
   asserted: AssertedIdentity,
   terms: SessionTerms,
+  mayMail: MayMail,
 ): Promise<IdentitySignIn> {
   const server = adminAs({ by: 'server' });
   const { accountId } = asserted;
@@ -78,7 +86,7 @@ export async function signInWithIdentity(
     await lockAccount(server, accountId);
     known = await findIdentity(server, asserted);
   }
-  const identity = known ?? (await welcome(server, asserted));
+  const identity = known ?? (await welcome(server, asserted, mayMail));
   if (!('id' in identity)) return identity;
   const { id: identityId, user_id: userId } = identity;
   if (identity.is_blocked) return { refused: 'blocked', userId };
@@ -99,13 +107,15 @@ export async function signInWithIdentity(
 async function welcome(
   server: Administration,
   asserted: AssertedIdentity,
+  mayMail: MayMail,
 ): Promise<KnownIdentity | Exclude<IdentitySignIn, { identityId: number }>> {
   const { address, name } = asserted;
   if (address !== null && !asserted.isAddressVerified) return { refused: 'unverified_address' };
   const owner = address === null ? undefined : await findUser(server, address);
   if (owner?.email) return { mustConfirm: { userId: owner.id, email: owner.email } };
   if (!(await mayJoinWithIdentity(server, asserted))) return { refused: 'may_not_join' };
-  const { id: userId } = await createIdentityUser(server, { name, notificationEmail: address });
+  const notificationEmail = address !== null && (await mayMail(server)) ? address : null;
+  const { id: userId } = await createIdentityUser(server, { name, notificationEmail });
   const id = await insertIdentity(server, asserted, { userId, address }, 'identity.created');
   return { id, user_id: userId, is_member: false, is_blocked: false };
 }

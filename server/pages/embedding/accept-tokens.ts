@@ -13,6 +13,7 @@ import { boardPath, embeddedPath } from '../boards/opened-board.ts';
 import { fieldOf } from '../shell/form.ts';
 import { Refusal } from '../shell/refusal.ts';
 import { clearSessionCookie, sessionTerms, setSessionCookie } from '../shell/session.ts';
+import { buildThrottle } from '../sign-in/throttle.ts';
 import { connectionPath, outcomePath, type SignInProblem } from './sign-in-outcome.ts';
 
 /**
@@ -27,6 +28,7 @@ export function acceptTokens(app: FastifyInstance, server: ServerDependencies) {
   const { database, config, clock, audit } = server;
   const secretBox = buildSecretBox(server.appKey);
   const connectionTokens = buildConnectionTokens(server.appKey);
+  const throttle = buildThrottle(server);
 
   app.post('/b/:slug/embed', {
     config: { isForVisitors: true, isFromOtherSites: true },
@@ -107,6 +109,7 @@ export function acceptTokens(app: FastifyInstance, server: ServerDependencies) {
         actor => administrationIn(transaction, { audit, actor, now: terms.now }),
         { ...token, accountId },
         terms,
+        throttle.unconfirmedAddresses(request, accountId),
       ),
     );
     if (typeof outcome === 'object' && 'mustConfirm' in outcome) {

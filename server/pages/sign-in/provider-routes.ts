@@ -102,7 +102,8 @@ export function serveProviders(app: FastifyInstance, server: ServerDependencies,
     const asserted = { ...person, accountId, providerId: provider.id, isAdmitted: provider.admits_everybody };
     const outcome = await database.transaction(async transaction => {
       const adminAs = (actor: Administration['by']) => administrationIn(transaction, { audit, actor, now });
-      const signedIn = await signInWithIdentity(adminAs, asserted, terms);
+      const mayMail = throttle.unconfirmedAddresses(request, accountId);
+      const signedIn = await signInWithIdentity(adminAs, asserted, terms, mayMail);
       if ('token' in signedIn) {
         const { userId } = signedIn;
         await keepLanguageOfBrowser(adminAs({ by: 'user', by_user_id: userId }), request, userId);

@@ -1,10 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ServerDependencies } from '../../dependencies.ts';
+import type { MayMail } from '../../domain/identities/sign-in-with-identity.ts';
 import { readCredentialTimes } from '../../domain/sign-in/credential-times.ts';
 import { buildSigner } from '../../domain/signer.ts';
 import { canonicalAddress } from '../../domain/users/canonical-address.ts';
-import { networkOf } from '../../http/rate-limit.ts';
+import { auditLimit } from '../../http/audit-refusals.ts';
+import { charge, isExhausted, networkOf, openCounter } from '../../http/rate-limit.ts';
 import { cookieName, cookieOptions } from '../shell/session.ts';
 import { chargeForm, type Limit, type TooMany } from '../shell/throttle-forms.ts';
 
@@ -23,7 +25,7 @@ const browsersWithCodes = 5;
  * contain e-mail addresses only as hashes with a key from APP_KEY.
  */
 export function buildThrottle(server: ServerDependencies) {
-  const { config, appKey } = server;
+  const { config, appKey, audit, clock } = server;
   const knownBrowsers = buildKnownBrowsers(server);
   const signer = buildSigner(appKey, 'throttle');
   const identityOfText = (text: string) => signer.macOf(text).toString('base64url').slice(0, 22);
@@ -106,6 +108,20 @@ export function buildThrottle(server: ServerDependencies) {
         ['invitation:account', String(accountId), config.RATE_LIMIT_INVITATIONS_ACCOUNT, day],
         ['invitation:address', invited, config.RATE_LIMIT_INVITATIONS_ADDRESS, day],
       ]);
+    },
+    /**
+     * Builds the function that counts a new person with an unconfirmed e-mail address. The function returns whether the
+     * server may send mails to this address. Above the limit, the person can still sign in.
+     */
+    unconfirmedAddresses(request: FastifyRequest, accountId: number): MayMail {
+      const bucket = 'unconfirmed-address:account';
+      const limit = config.RATE_LIMIT_UNCONFIRMED_ADDRESSES;
+      return async db => {
+        const now = clock.now();
+        const state = await charge(db, openCounter(bucket, `${bucket}:${accountId}`, limit, day, now), now);
+        auditLimit(audit, request, state);
+        return !isExhausted(state);
+      };
     },
   };
 }
