@@ -242,6 +242,26 @@ async function countUploads(): Promise<number> {
   return counter?.count ?? 0;
 }
 
+describe('a malformed upload', () => {
+  test('an upload that the server cannot read gets an explanation and changes nothing, and the server reports no failure', async () => {
+    const header = (name: string) => `--x\r\nContent-Disposition: form-data; name="${name}"; filename="a.png"\r\n\r\na`;
+    const { html } = await member.get(page);
+    const formToken = hiddenFields(html, page).form_token ?? '';
+    const field = `--x\r\nContent-Disposition: form-data; name="form_token"\r\n\r\n${formToken}\r\n`;
+    for (const [type, body] of [
+      ['multipart/form-data', `${field}${header('picture')}\r\n--x--\r\n`],
+      ['multipart/form-data; boundary=x', `${field}${header('picture')}`],
+      ['multipart/form-data; boundary=x', `${field}${header('picture')}\r\n${header('picture')}\r\n--x--\r\n`],
+      ['multipart/form-data; boundary=x', `${field}${header('__proto__')}\r\n--x--\r\n`],
+    ] as const) {
+      const answer = await member.sendForm(page, body, { headers: { 'content-type': type } });
+      expect([answer.status, answer.html.includes('it is damaged')]).toEqual([422, true]);
+    }
+    expect(pictureIn((await member.get(page)).html)).toBeUndefined();
+    expect(server.logLines.filter(line => line.includes('a request failed'))).toEqual([]);
+  });
+});
+
 describe('a picture that needs much work', () => {
   test('the server refuses a JPEG with more than 64 scans, because decoding a small file with thousands of scans takes a minute', async () => {
     expect((await upload(await jpegWithScans(64))).status).toBe(303);

@@ -50,7 +50,7 @@ export class Visitor {
   }
 
   /** Sends a form with a file in the way that a browser does. */
-  sendForm(path: string, body: FormData, { headers = {} }: Sending = {}): Promise<Seen> {
+  sendForm(path: string, body: FormData | string, { headers = {} }: Sending = {}): Promise<Seen> {
     return this.#send(path, { method: 'POST', headers: { origin: originOf(this.#server), ...headers }, body });
   }
 

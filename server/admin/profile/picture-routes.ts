@@ -24,13 +24,21 @@ const maxParallelUploads = 2;
 
 /** Serves the page where people upload or remove their pictures. No other page accepts files. */
 export async function servePicturePage(app: FastifyInstance, server: ServerDependencies) {
-  // This hook must come first, because the hook of the plugin reads the body.
+  // The hook of the plugin reads the body, so it must come after the first and before the last of these hooks.
+  const reading = new WeakSet<FastifyRequest>();
   app.addHook('preValidation', admitUploads(server));
+  app.addHook('preValidation', async request => void reading.add(request));
   await app.register(multipart, {
     attachFieldsToBody: 'keyValues',
     onFile: keepFile,
     throwFileSizeLimit: false,
     limits: { fileSize: maxUploadBytes, files: 1, fields: 5, fieldSize: 1_000, parts: 6 },
+  });
+  app.addHook('preValidation', async request => void reading.delete(request));
+  // The plugin cannot read some bodies, such as a body without an end or with two files.
+  app.setErrorHandler((error, request) => {
+    if (!reading.has(request)) throw error;
+    throw new Refusal(422, t('shell.errors.refused.title'), `${t('picture.unreadable')}.`, linkToPage());
   });
   serveRoutes(
     app,
@@ -81,8 +89,11 @@ function admitUploads(server: ServerDependencies) {
 }
 
 function refusalOf(message: string): Refusal {
-  const link = { label: t('picture.heading'), href: path };
-  return new Refusal(429, t('shell.errors.too_many_requests.title'), `${message}.`, link);
+  return new Refusal(429, t('shell.errors.too_many_requests.title'), `${message}.`, linkToPage());
+}
+
+function linkToPage() {
+  return { label: t('picture.heading'), href: path };
 }
 
 /**
