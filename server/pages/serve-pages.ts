@@ -87,11 +87,11 @@ export async function buildPages(server: ServerDependencies) {
 }
 
 /**
- * Answers 404 if the path or the query contains a NUL character. PostgreSQL cannot compare a text with such a character,
+ * Answers 400 if the path or the query contains a NUL character. PostgreSQL cannot compare a text with such a character,
  * so a query for a board's slug would fail.
  */
 async function refuseNul({ url }: FastifyRequest) {
-  if (url.includes('%00')) throw new DomainError('not_found');
+  if (url.includes('%00')) throw new DomainError('validation_failed');
 }
 
 /**

@@ -59,6 +59,20 @@ async function told(): Promise<Record<string, number[]>> {
   return Object.fromEntries(rows.map(({ kind, user_ids }) => [kind, user_ids.map(Number)]));
 }
 
+/**
+ * Opens the only notification of a user, which has the given sentence and leads to the given path. Returns the page of
+ * notifications.
+ */
+async function openMention(userId: number, sentence: string, path: string) {
+  const visitor = await signedIn(server, userId);
+  const listPath = '/admin/profile/notifications';
+  const page = parse((await visitor.get(listPath)).html);
+  const form = page.querySelector('.card form');
+  expect(form?.textContent.trim()).toBe(sentence);
+  expect((await visitor.submit(listPath, form?.getAttribute('action') ?? '')).location).toBe(path);
+  return page;
+}
+
 /** Returns the texts that the page of an idea highlights as mentions. */
 async function highlighted(by?: Visitor, id = ideaId) {
   const visitor = by ?? (await signedIn(server, world.ownerId));
@@ -171,25 +185,20 @@ describe('the notification of a mention', () => {
     expect(await highlighted(visitor, idea.id)).toEqual(['@Mona', '@Max Moderator']);
   });
 
-  test('the notification of a mention links to the idea and quotes the text, both on the page of notifications and in the mail', async () => {
+  test('the notification of a mention links to the comment and quotes the text, both on the page of notifications and in the mail', async () => {
     const mona = await member('Mona');
     await server.sql(`update users set notification_email = 'mona@example.com' where id = $1`, [mona]);
-    await comment('What do you\nthink, @Mona?');
+    const { id } = (await comment('What do you\nthink, @Mona?')).body;
+    const path = `${ideaPath()}?comment=${id}#comment-${id}`;
     await told();
-    const visitor = await signedIn(server, mona);
-    const page = parse((await visitor.get('/admin/profile/notifications')).html);
-    const link = page.querySelector('.card a');
-    expect([link?.textContent, link?.getAttribute('href')]).toEqual([
-      'Ada Osei mentioned you in “Dark mode”:',
-      ideaPath(),
-    ]);
+    const page = await openMention(mona, 'Ada Osei mentioned you in “Dark mode”:', path);
     expect(page.textContent).toContain('What do you think, @Mona?');
 
     expect(smtp.received.map(({ to }) => to)).toEqual(['mona@example.com']);
     const { mail } = smtp.received[0] ?? {};
     expect(mail?.subject).toBe('Ada Osei mentioned you in “Dark mode”');
     expect(mail?.text).toContain('> What do you\n> think, @Mona?');
-    expect(mail?.text).toContain(ideaPath());
+    expect(mail?.text).toContain(path);
     expect(mail?.text).toContain('You get this because somebody mentioned you on the board A board.');
   });
 
@@ -307,16 +316,11 @@ describe('a mention that an edit adds', () => {
       'As @Otto and @Mona said.',
       'As @Otto and @Nina wrote.',
     ]);
-    for (const [userId, quote] of [
-      [mona, 'As @Otto and @Mona said.'],
-      [nina, 'As @Otto and @Nina wrote.'],
+    for (const [userId, quote, path] of [
+      [mona, 'As @Otto and @Mona said.', ideaPath()],
+      [nina, 'As @Otto and @Nina wrote.', `${ideaPath()}?comment=${commentId}#comment-${commentId}`],
     ] as const) {
-      const page = parse((await (await signedIn(server, userId)).get('/admin/profile/notifications')).html);
-      const link = page.querySelector('.card a');
-      expect([link?.textContent, link?.getAttribute('href')]).toEqual([
-        'Mo Derator mentioned you in “Dark mode”:',
-        ideaPath(),
-      ]);
+      const page = await openMention(userId, 'Mo Derator mentioned you in “Dark mode”:', path);
       expect(page.textContent).toContain(quote);
     }
   });

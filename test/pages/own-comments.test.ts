@@ -100,7 +100,7 @@ describe('editing a comment', () => {
     expect((await member.get(commentPath(id, 'delete'))).status).toBe(422);
     const edit = await send(commentPath(id, 'edit'), { body: 'Too late' });
     const late =
-      'You can change a text for only 15 minutes, and you cannot edit an idea that a moderator has approved.';
+      'You can change a text for only 15 minutes, and you cannot edit a published idea on a board where moderators approve ideas.';
     expect([edit.status, problemIn(edit.html)]).toEqual([422, late]);
     expect(parse(edit.html).querySelector('textarea')?.textContent).toBe('Too late');
     const deletion = await send(commentPath(id, 'delete'));

@@ -235,7 +235,7 @@ const selectStart = query(
     db
       .selectFrom('events as e')
       .innerJoin('event_positions as p', join =>
-        join.onRef('p.account_id', '=', 'e.account_id').onRef('p.event_id', '=', 'e.id'),
+        join.on('p.account_id', '=', $.accountId).onRef('p.event_id', '=', 'e.id'),
       )
       .select(({ fn }) => fn.max('p.position').as('position'))
       .where(e => e.and({ 'e.account_id': $.accountId, 'e.board_id': $.boardId }))
