@@ -8,6 +8,7 @@ import {
 } from '@modelcontextprotocol/server';
 import leven from 'leven';
 import { serverInfo } from './introduction.ts';
+import { keyedErrorOf } from './json-rpc-error.ts';
 import type { Message, ProtocolAnswer, ProtocolRequest } from './message.ts';
 import type { Tool } from './tools.ts';
 
@@ -40,7 +41,10 @@ export async function answerWithSdk(
     ? await answerLegacy(build(), request, message)
     : await createMcpHandler(build, { legacy: 'reject' }).fetch(request, { parsedBody: message });
   if (failure) throw failure.error;
-  return { status: response.status, contentType: response.headers.get('content-type'), body: await response.text() };
+  const { status } = response;
+  const [contentType, body] = [response.headers.get('content-type'), await response.text()];
+  const refusal = contentType === 'application/json' ? keyedErrorOf(status, body) : undefined;
+  return { status, contentType, body, refusal };
 }
 
 function buildServer({ instructions, definitions }: Offer, runTool: ProtocolRequest['runTool']): Server {
@@ -57,7 +61,7 @@ function buildServer({ instructions, definitions }: Offer, runTool: ProtocolRequ
   });
   server.setRequestHandler('tools/call', ({ params }) => {
     if (runTool) return runTool();
-    throw new ProtocolError(ProtocolErrorCode.InvalidParams, unknownTool(params.name, definitions));
+    throw unknownTool(params.name, definitions);
   });
   return server;
 }
@@ -69,12 +73,12 @@ function buildServer({ instructions, definitions }: Offer, runTool: ProtocolRequ
 const maxUnknownLength = 50;
 const suggestions = 3;
 
-function unknownTool(name: string, definitions: Tool['definition'][]): string {
+function unknownTool(name: string, definitions: Tool['definition'][]): ProtocolError {
   const unknown = name.slice(0, maxUnknownLength);
   const known = definitions.map(one => one.name);
-  if (known.includes(name)) return `The arguments of the tool ${name} are not an object`;
   const similar = known.toSorted((a, b) => leven(a, unknown) - leven(b, unknown)).slice(0, suggestions);
-  return `Unknown tool: ${unknown}. Similar tools: ${similar.join(', ')}`;
+  const message = `Unknown tool: ${unknown}. Similar tools: ${similar.join(', ')}`;
+  return new ProtocolError(ProtocolErrorCode.InvalidParams, message, { key: 'not_found' });
 }
 
 /**

@@ -1,4 +1,6 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
+import type { ErrorKey } from '../../contract/errors.ts';
+import type { JsonRpcError } from '../../contract/tools.ts';
 
 /**
  * A JSON-RPC message of the MCP protocol. isMessage has checked only how many values the message has and how deep they
@@ -17,7 +19,14 @@ export interface ProtocolAnswer {
   status: number;
   contentType: string | null;
   body: string;
+  /** The error that replaces the body. Undefined for a result. */
+  refusal?: SdkError | undefined;
 }
+
+/** An error of the MCP SDK with an error key of the API. The contract declares `error.key` only for HTTP errors. */
+export type SdkError = Omit<JsonRpcError, 'error'> & {
+  error: Omit<JsonRpcError['error'], 'key'> & { key?: ErrorKey };
+};
 
 /**
  * The maximum number of values in a message. A real tool call has about five values. The description that a client

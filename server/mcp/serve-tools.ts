@@ -13,7 +13,7 @@ import type { Principal } from '../http/find-tokens.ts';
 import { issuerOf, resourceMetadataUrlOf } from '../http/public-addresses.ts';
 import { type Endpoints, refuseUndeclaredQuery } from '../http/ts-rest.ts';
 import { instructionsFor, serverInfo } from './introduction.ts';
-import { keyedErrorOf, toJsonRpcError } from './json-rpc-error.ts';
+import { toJsonRpcError } from './json-rpc-error.ts';
 import { isId, isMessage, isObject, type Message, type ProtocolAnswer, type ProtocolRequest } from './message.ts';
 import { eraOfPlainCall, writePlainResult } from './plain-call.ts';
 import { buildToolRunner } from './run-tool.ts';
@@ -96,13 +96,13 @@ export function serveTools(server: ServerDependencies, endpoints: Endpoints, usa
     if (handled.has(request)) return refuse(unreadable, request, reply);
     handled.add(request);
     try {
-      const answer = await answerRequest(request, reply, unreadable);
-      const { status, contentType, body } = answer;
+      const { status, contentType, body, refusal } = await answerRequest(request, reply, unreadable);
       reply.status(status);
-      if (status < 400) return contentType ? reply.type(contentType).send(body) : reply.send();
-      const refusal = keyedErrorOf(answer);
-      request.errorKey = refusal.error.key;
-      return reply.send(refusal);
+      if (refusal) {
+        request.errorKey = refusal.error.data.key;
+        return reply.send(refusal);
+      }
+      return contentType ? reply.type(contentType).send(body) : reply.send();
     } catch (error) {
       return refuse(error, request, reply);
     }

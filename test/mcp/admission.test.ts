@@ -1,5 +1,6 @@
 import { pino } from 'pino';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { adviceFor } from '../../contract/advice.ts';
 import { openDatabase } from '../../server/database/database.ts';
 import { keyedErrorOf } from '../../server/mcp/json-rpc-error.ts';
 import { allowsOrigin } from '../../server/mcp/serve-tools.ts';
@@ -306,7 +307,7 @@ describe('a failure of the server or the database', () => {
     const error = { code: -32_700, message: 'Parse error', data: 'RangeError: Maximum call stack size exceeded' };
     const body = JSON.stringify({ jsonrpc: '2.0', id: null, error });
     const key = 'invalid_message';
-    expect(keyedErrorOf({ status: 400, contentType: null, body }).error).toEqual({ ...error, key, data: { key } });
+    expect(keyedErrorOf(400, body)?.error).toEqual({ ...error, key, data: { key, advice: adviceFor(key) } });
   });
 
   test("a tool call that ends in an internal error counts only once against the rate limit of the client's IP address", async () => {

@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { SUPPORTED_PROTOCOL_VERSIONS } from '@modelcontextprotocol/server';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { adviceFor } from '../../contract/advice.ts';
+import type { ErrorKey } from '../../contract/errors.ts';
 import type { Route } from '../../contract/routes.ts';
 import { legacyVersions } from '../../server/mcp/plain-call.ts';
 import { testClock } from '../helpers/clock.ts';
@@ -136,6 +138,7 @@ describe('the MCP protocol versions of 2025', () => {
     });
     const called = await callTool(server, { token, name: 'whoami', form: 'legacy', headers });
     expect(called).toMatchObject({ status: 400, key: 'invalid_message' });
+    expect(called.body.error.data.advice).toBe(adviceFor('invalid_message'));
   });
 
   test('the server supports exactly the MCP protocol versions before 2026 that the MCP SDK supports', () => {
@@ -191,7 +194,7 @@ describe('the MCP protocol version of 2026', () => {
         headers,
       });
       expect(answer).toMatchObject({ status: 400, key: 'invalid_message', body: { jsonrpc: '2.0', id: 1 } });
-      expect(answer.body.error.data.key).toBe('invalid_message');
+      expect(answer.body.error.data).toMatchObject({ key: 'invalid_message', advice: adviceFor('invalid_message') });
       expect(await server.sql('select from votes where idea_id = $1', [ideaId])).toEqual([]);
     },
   );
@@ -200,7 +203,10 @@ describe('the MCP protocol version of 2026', () => {
     expect(await send(server, modern('prompts/list'))).toMatchObject({
       status: 404,
       key: 'not_found',
-      body: { id: 1, error: { code: -32_601, data: { key: 'not_found' } } },
+      body: {
+        id: 1,
+        error: { code: -32_601, data: { key: 'not_found', advice: expect.stringContaining('tools/list') } },
+      },
     });
   });
 
@@ -360,18 +366,19 @@ describe('a tool call', () => {
 
   test("a call of an unknown tool and a malformed tool call get a JSON-RPC error and do not count against the token's rate limits", async () => {
     const before = await charged();
-    const calls: object[] = [
-      { name: 'no_such_tool', arguments: {} },
-      { name: '__proto__', arguments: {} },
-      { name: 'get_idea', arguments: [ideaId] },
-      { name: 'get_idea', arguments: 'id' },
-      { name: 7 },
-      {},
+    const calls: [object, ErrorKey][] = [
+      [{ name: 'no_such_tool', arguments: {} }, 'not_found'],
+      [{ name: '__proto__', arguments: {} }, 'not_found'],
+      [{ name: 'get_idea', arguments: [ideaId] }, 'invalid_message'],
+      [{ name: 'get_idea', arguments: 'id' }, 'invalid_message'],
+      [{ name: 7 }, 'invalid_message'],
+      [{}, 'invalid_message'],
     ];
-    for (const params of calls) {
+    for (const [params, key] of calls) {
+      const advice = key === 'not_found' ? expect.stringContaining('tools/list') : adviceFor(key);
       expect(await send(server, legacy('tools/call', params))).toMatchObject({
         status: 200,
-        body: { error: { code: -32_602 } },
+        body: { error: { code: -32_602, data: { key, advice } } },
       });
     }
     // A message without an id is a notification, so the server does not run the tool call in it.
@@ -384,6 +391,7 @@ describe('a tool call', () => {
     for (const wrong of [{ id: null }, { id: 1.5 }, { id: {} }, { id: 1, jsonrpc: '1.0' }]) {
       const answer = await send(server, legacy('tools/call', vote, wrong));
       expect(answer).toMatchObject({ status: 400, key: 'invalid_message' });
+      expect(answer.body.error.data.advice).toBe(adviceFor('invalid_message'));
     }
     expect(await server.sql('select from votes where idea_id = $1', [ideaId])).toEqual([]);
     expect(await charged()).toBe(before);
