@@ -22,10 +22,10 @@ const advice: Record<ErrorKey, string> = {
   agent_api_unavailable: 'Do not retry. Tell the user that the plan of the account does not include the Agent API.',
   board_not_granted: 'Use the slug of one of the listed boards as board.',
   insufficient_scope:
-    'Do not retry. Tell the user that a token with the needed grant on this board is required. whoami shows the grants of this token.',
+    'Do not retry. Tell the user that this needs a token with the needed grant on this board, and an address without readonly=true. whoami shows the grants.',
   token_issuer_not_moderator: asModerator,
   missing_capability:
-    'Do not retry. Tell the user that an owner or admin must create a token with the needed capability. whoami shows the capabilities of this token.',
+    'Do not retry. Tell the user that this needs a token with the needed capability, which an owner or admin can create, and an address without readonly=true. whoami shows the capabilities.',
   user_blocked: 'Do not retry. Tell the user that the person who issued the token is blocked and may only read.',
   not_author:
     'Do not retry. Tell the user that only the author of the text and moderators may change it. To object, write a comment.',

@@ -171,6 +171,7 @@ describe('a read-only connection', () => {
       key: 'insufficient_scope',
       message: `This needs the moderate grant on the board ${world.boardSlug}. The token has only the read grant there.`,
     });
+    expect(moved.body.result.content[1].text).toContain('an address without readonly=true');
     expect(errorOf(await readOnly(token, 'vote_idea', { id: ideaId, value: 'up' })).key).toBe('insufficient_scope');
     expect(await server.sql('select status_id, updated_at from ideas where id = $1', [ideaId])).toEqual(before);
     expect(await server.sql('select from votes where idea_id = $1', [ideaId])).toEqual([]);
