@@ -13,6 +13,14 @@ const isObject = (value: unknown): value is Record<string, unknown> => typeof va
 const hasMethods = (value: unknown, ...names: string[]) =>
   isObject(value) && names.every(name => isFunction(value[name]));
 
+const areHeaders = (value: object) => {
+  try {
+    return Boolean(new Headers(value as Record<string, string>));
+  } catch {
+    return false;
+  }
+};
+
 const duration: Rule = { must: 'a number of milliseconds above 0', test: value => isNumber(value) && value > 0 };
 
 /** The client sets these parts of a request itself. `fetchOptions` must not contain them. */
@@ -30,7 +38,7 @@ const rules: Readonly<Record<string, Rule>> = {
   maxRetries: { must: 'a whole number, 0 or more', test: value => Number.isInteger(value) && Number(value) >= 0 },
   maxRetryDelayMs: { must: 'a number of milliseconds, 0 or more', test: value => isNumber(value) && value >= 0 },
   board: { must: 'the slug of a board', test: isText },
-  headers: { must: 'an object of names and values', test: isObject },
+  headers: { must: 'an object of valid header names and values', test: value => isObject(value) && areHeaders(value) },
   hooks: {
     must: `an object with the functions ${hookNames.join(', ')}`,
     test: value =>
@@ -57,8 +65,11 @@ const rules: Readonly<Record<string, Rule>> = {
     test: value => hasMethods(value, 'error', 'warn', 'info', 'debug'),
   },
   signal: { must: 'an AbortSignal', test: value => hasMethods(value, 'addEventListener', 'removeEventListener') },
-  etag: { must: 'the ETag of a response', test: isText },
-  idempotencyKey: { must: 'a text that is not empty', test: isText },
+  etag: { must: 'the ETag of a response', test: value => isText(value) && areHeaders({ 'If-None-Match': value }) },
+  idempotencyKey: {
+    must: 'a text of 1 to 255 printable ASCII characters without spaces',
+    test: value => typeof value === 'string' && /^[\x21-\x7e]{1,255}$/.test(value),
+  },
   limit: {
     must: 'a whole number above 0, or Infinity',
     test: value => value === Number.POSITIVE_INFINITY || (Number.isInteger(value) && Number(value) > 0),
