@@ -1074,7 +1074,6 @@ export interface ListIdeasQuery {
   /**
    * Returns the ideas with these ids in this order, even merged and hidden ideas. Skips unknown ids. Cannot be combined with filters, `sort` or pages. At most 100 ids.
    *
-   * @minItems 1
    * @maxItems 100
    */
   ids?: number[] | undefined;
@@ -1248,7 +1247,6 @@ export interface GetIdeaQuery {
   /**
    * Adds the first 20 `comments` or `votes`. `votes` needs the `moderate` grant.
    *
-   * @minItems 1
    * @maxItems 2
    */
   expand?: ('comments' | 'votes')[] | undefined;

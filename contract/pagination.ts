@@ -18,9 +18,9 @@ export function queryInteger(min: number, max: number) {
  */
 export function queryList<T extends z.ZodType>(entry: T, max: number, items: object) {
   return z
-    .union([z.array(z.unknown()), z.string().transform(list => list.split(','))])
-    .pipe(z.array(entry).min(1).max(max))
-    .meta({ openapi: { type: 'array', items, minItems: 1, maxItems: max } });
+    .union([z.array(z.unknown()), z.string().transform(list => (list === '' ? [] : list.split(',')))])
+    .pipe(z.array(entry).max(max))
+    .meta({ openapi: { type: 'array', items, maxItems: max } });
 }
 
 export const defaultPerPage = 20;

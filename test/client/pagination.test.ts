@@ -47,6 +47,12 @@ test('if per_page is not set, iterating over a list of the client requests pages
   expect(gateway.requests.map(({ path }) => path)).toEqual(['/api/v1/ideas?per_page=100']);
 });
 
+test('a list of the client with the empty parameter `ids` is empty', async () => {
+  const { client } = await clientThroughGateway();
+  expect((await client.ideas.list({ ids: [] })).data).toEqual([]);
+  expect(await client.ideas.list({ ids: [] }).toArray({ limit: 10 })).toEqual([]);
+});
+
 test('if a program iterates over the ideas with given ids, the client sends one request that has only the query parameter `ids`', async () => {
   const { client, gateway } = await clientThroughGateway();
   const wanted = [ids[4] ?? 0, ids[1] ?? 0];

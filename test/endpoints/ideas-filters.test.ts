@@ -364,11 +364,14 @@ describe('ideas by their ids', () => {
     expect(await board.titles({ ids: `${ofSibling},${elsewhere},${own}` })).toEqual(['own']);
   });
 
-  test('a request for ideas by their ids accepts 1 to 100 ids, and rejects values that are not ids', async () => {
+  test('a request for ideas by their ids accepts up to 100 ids, returns an empty list for no ids, and rejects values that are not ids', async () => {
     const board = await openBoard();
     const many = (count: number) => Array.from({ length: count }, (_, n) => n + 1).join();
     expect((await board.list({ ids: many(100) })).status).toBe(200);
-    for (const ids of [many(101), '', ',', '1,', '1,x', '0', '-1', '1 2', '9007199254740993']) {
+    expect((await board.list({ ids: '' })).body.data).toEqual([]);
+    const none = await callTool(server, { token: board.token, name: 'list_ideas', args: { ids: [] } });
+    expect(none.body.result.structuredContent.data).toEqual([]);
+    for (const ids of [many(101), ',', '1,', '1,x', '0', '-1', '1 2', '9007199254740993']) {
       const answer = await board.list({ ids });
       expect([ids, answer.status, answer.key]).toEqual([ids, 422, 'validation_failed']);
       expect(answer.body.error.issues[0].path.slice(0, 2)).toEqual(['query', 'ids']);
