@@ -65,13 +65,14 @@ export const Timestamp = z
  */
 const years = { first: 1970, last: 9999 };
 
-/** A schema for a timestamp in a request, in any notation of RFC 3339. */
-export const GivenTimestamp = z.iso
-  .datetime({
-    offset: true,
-    abort: true,
-    error: 'Must be a time with a time zone, such as 2026-03-14T09:26:53Z',
-  })
+const notATime = 'Must be a time with a time zone, such as 2026-03-14T09:26:53Z';
+
+/** A schema for a timestamp in a request, in any notation of RFC 3339 except leap seconds. */
+export const GivenTimestamp = z
+  .string({ error: notATime })
+  // RFC 3339 allows the letters T and Z in lower case.
+  .toUpperCase()
+  .check(z.iso.datetime({ offset: true, abort: true, error: notATime }))
   .refine(
     value => {
       const year = new Date(value).getUTCFullYear();

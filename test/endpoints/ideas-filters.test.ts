@@ -180,6 +180,7 @@ describe('the filters of the list of ideas by time', () => {
     ['updated_since', at('03:00:00.001'), ['at 1']],
     ['updated_since', '2026-03-14T05:00:00+02:00', ['at 3', 'at 1']],
     ['updated_since', '2026-03-14T09:00:00Z', ['at 1']],
+    ['updated_since', '2026-03-14t09:00:00z', ['at 1']],
     ['updated_since', at('09:00:00.001'), []],
   ])(
     'the list of ideas with the filter %s=%s contains exactly the matching ideas, to the millisecond',
@@ -201,7 +202,15 @@ describe('the filters of the list of ideas by time', () => {
   test.each(['created_after', 'created_before', 'updated_since'])(
     'the filter %s of the list of ideas accepts only timestamps with a time zone, between the years 1970 and 9999',
     async name => {
-      const invalid = ['', 'yesterday', '2026-03-14', '2026-03-14T09:00:00', '2026-02-30T09:00:00Z', '1773480413'];
+      const invalid = [
+        '',
+        'yesterday',
+        '2026-03-14',
+        '2026-03-14T09:00:00',
+        '2026-02-30T09:00:00Z',
+        '2026-12-31T23:59:60Z',
+        '1773480413',
+      ];
       for (const value of [
         ...invalid,
         '0001-01-01T00:00:00+14:00',
