@@ -15,7 +15,7 @@ import {
   notModified,
   type RouteMetadata,
 } from './routes.ts';
-import { Timestamp, text, userText } from './text.ts';
+import { Timestamp, userText, visibleText } from './text.ts';
 
 const written = {
   id: 700,
@@ -59,7 +59,7 @@ export const NoteList = listOf(Note, 'NoteList', 'A page of notes, oldest first.
 });
 
 /** The text of a note. */
-export const NoteText = text(1, maxNoteLength);
+export const NoteText = visibleText(maxNoteLength);
 
 const lengthOfNote = `1 to ${maxNoteLength.toLocaleString('en-US')} characters after trimming.`;
 

@@ -21,6 +21,38 @@ export function line(min: number, max: number) {
   return bounded(z.string().overwrite(onOneLine).trim(), min, max);
 }
 
+/** A schema for text of 1 to `max` code points with a visible character. */
+export function visibleText(max: number) {
+  return bounded(
+    z
+      .string()
+      .overwrite(onLines)
+      .trim()
+      .refine(...visible),
+    1,
+    max,
+  );
+}
+
+/** A schema for text on one line, of 1 to `max` code points with a visible character. */
+export function visibleLine(max: number) {
+  return bounded(
+    z
+      .string()
+      .overwrite(onOneLine)
+      .trim()
+      .refine(...visible),
+    1,
+    max,
+  );
+}
+
+/** Refuses text that shows nothing, such as a text of zero-width spaces. */
+const visible = [
+  (value: string) => /[^\s\p{Default_Ignorable_Code_Point}]/u.test(value),
+  { error: 'Must not be empty', abort: true },
+] as const;
+
 const onLines = (value: string) => withoutControl(value.replace(/[\v\f]/g, '\n'));
 
 const onOneLine = (value: string) => withoutControl(value.replace(/\r\n|[\t\n\v\f\r\u0085\u2028\u2029]/g, ' '));

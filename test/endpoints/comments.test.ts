@@ -78,6 +78,7 @@ test.each([
 test.each([
   ['no text', ''],
   ['only white space', ' \n\t\u00a0\u3000'],
+  ['only invisible characters', '\u200b\u00ad\u3164'],
   ['501 letters', 'x'.repeat(501)],
   ['501 emoji', '🦄'.repeat(501)],
   ['251 letters with a combining mark each, which are 502 code points', combining.repeat(251)],

@@ -212,6 +212,7 @@ describe('the title and body of a new idea', () => {
     ['missing', {}],
     ['empty', { title: '', body: '' }],
     ['white space alone', { title: ' \n\t\u00a0', body: '\u2003' }],
+    ['invisible characters alone', { title: '\u200b \u00ad', body: '\u3164\u2060' }],
     ['null', { title: null, body: null }],
     ['numbers', { title: 1, body: 2 }],
     ['arrays', { title: ['a'], body: ['b'] }],

@@ -195,8 +195,8 @@ class RequestMaker {
       const letter = random.chance(0.05) ? [...random.pick(rarities)][0] : random.pick(letters);
       text += letter ?? 'x';
     }
-    // A required text must contain a character that is not white space.
-    return min > 0 && text.trim() === '' ? `x${text.slice(1)}` : text;
+    // A required text must contain a visible character.
+    return min > 0 && !/[^\s\p{Default_Ignorable_Code_Point}]/u.test(text) ? `x${text.slice(1)}` : text;
   }
 
   private time(): string {
