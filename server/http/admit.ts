@@ -8,7 +8,8 @@ import { moderatingRoles } from '../entities/membership.ts';
 import { auditRefusedGrant } from './audit-refusals.ts';
 import { authenticate, authenticateAgain, chargeAddress } from './authenticate.ts';
 import type { GrantedBoard, Principal } from './find-tokens.ts';
-import { type Admission, pathOf, routeMetadata } from './request-context.ts';
+import { idempotencyPathOf } from './look-up-token.ts';
+import { type Admission, routeMetadata } from './request-context.ts';
 
 /**
  * The hook that admits a request before its body is read. First, it checks the rate limit of the IP address (429) and
@@ -28,9 +29,13 @@ export function admitRequests(server: ServerDependencies) {
     if (metadata.auth === 'none') return chargeAddress(server, request, reply, { mayPassUncharged: true });
 
     const key = request.headers['idempotency-key'];
+    const route = request.routeOptions.config.tsRestRoute;
     const principal = await authenticate(server, request, reply, {
       bucket: metadata.auth === 'board' ? metadata.bucket : undefined,
-      idempotency: request.method === 'POST' && typeof key === 'string' ? { path: pathOf(request), key } : undefined,
+      idempotency:
+        route?.method === 'POST' && typeof key === 'string'
+          ? { path: idempotencyPathOf(route, request.params), key }
+          : undefined,
       acceptsOauth: false,
     });
     authorize(server, request, principal, metadata, request.query as Record<string, unknown>);

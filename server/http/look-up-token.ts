@@ -1,5 +1,6 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 import type { Bucket } from '../../contract/limits.ts';
+import type { Route } from '../../contract/routes.ts';
 import type { Config } from '../config.ts';
 import { coalesceCalls } from '../database/coalesce-calls.ts';
 import type { Queryable } from '../database/database.ts';
@@ -28,6 +29,15 @@ export interface StoredAnswer {
 export interface Idempotency {
   path: string;
   key: string;
+}
+
+/**
+ * Returns the path of a request with an Idempotency-Key. Every spelling of the path gives the same result, such as
+ * `/api/v1/ideas/42` and `/api/v1/%69deas/042`.
+ */
+export function idempotencyPathOf({ path }: Pick<Route, 'path'>, params: unknown): string {
+  const ids = params as Record<string, unknown>;
+  return path.replace(/:(\w+)/g, (_, name: string) => String(Number(ids[name])));
 }
 
 export interface TokenLookup {

@@ -1,6 +1,6 @@
 import { unknownFields, type ValidationIssue } from '../../contract/errors.ts';
 import { DomainError } from '../domain/domain-error.ts';
-import type { Idempotency } from '../http/look-up-token.ts';
+import { type Idempotency, idempotencyPathOf } from '../http/look-up-token.ts';
 import { RequestValidationError, type RouteInput, refusalOf, validateInput } from '../http/ts-rest.ts';
 import type { ArgumentPlace, Tool } from './tools.ts';
 
@@ -75,8 +75,7 @@ function idempotencyOf(
   if (!Object.hasOwn((route.headers ?? {}) as object, 'idempotency-key')) return undefined;
   const key = (headers as Record<string, unknown>)['idempotency-key'];
   if (typeof key !== 'string') return undefined;
-  const values = params as Record<string, unknown>;
-  return { path: route.path.replace(/:(\w+)/g, (_, name: string) => String(values[name])), key };
+  return { path: idempotencyPathOf(route, params), key };
 }
 
 /**

@@ -41,6 +41,9 @@ function send({ line, json }: ArrangedRequest, key: string, by = token): Promise
 
 const create: ArrangedRequest = { line: 'POST /api/v1/ideas', json: { title: 'Once', body: 'And never again.' } };
 
+/** Returns the digits of a number with percent-encoding, such as `%34%32` for 42. */
+const encodeDigits = (id: number) => String(id).replaceAll(/\d/g, digit => `%3${digit}`);
+
 /** Returns the number of requests that counted against the write rate limit of the token. */
 async function charged(): Promise<number> {
   const [row] = await server.sql<{ count: number }>('select count from rate_limits where key = $1', [
@@ -451,6 +454,17 @@ test('requests to two paths with the same Idempotency-Key are independent', asyn
     }
   }
   expect(await storedKeys()).toHaveLength(4);
+});
+
+test('a repeated request with an Idempotency-Key gets the first answer again even if its path is spelled in another way', async () => {
+  const { ideaId } = targets;
+  const addNote = (id: string) => send({ line: `POST /api/v1/ideas/${id}/notes`, json: { body: 'Once.' } }, 'a-key');
+  const first = await addNote(`${ideaId}`);
+  for (const id of [`00${ideaId}`, encodeDigits(ideaId)]) {
+    const again = await addNote(id);
+    expect([id, isReplayed(again), again.body]).toEqual([id, true, first.body]);
+  }
+  expect(await storedKeys()).toMatchObject([{ path: `/api/v1/ideas/${ideaId}/notes` }]);
 });
 
 test('a repeated request with an Idempotency-Key gets an error instead of the first answer after its token was revoked or has lost the write grant', async () => {
