@@ -179,8 +179,8 @@ describe.runIf(findChromium())('the API reference in a browser', () => {
 
 test('a browser shows the API overview after at most 50 kB, while the script of the reference still loads, and later visits load at most 6 kB', async () => {
   if (!browser) return;
-  // The script takes almost two seconds, so that even a busy machine shows the overview before.
-  const bitsPerSecond = 5_000_000;
+  // The script takes almost five seconds, so that even a busy machine shows the overview before.
+  const bitsPerSecond = 2_000_000;
   const proxy = await startProxy(server.baseUrl, bitsPerSecond);
   const { page, close } = await openPage(browser, { width: 1280, colorScheme: 'light' });
   try {
