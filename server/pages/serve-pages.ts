@@ -87,11 +87,12 @@ export async function buildPages(server: ServerDependencies) {
 }
 
 /**
- * Answers 400 if the path or the query contains a NUL character. PostgreSQL cannot compare a text with such a character,
+ * Answers 404 if the path contains a NUL character, and 400 if the query contains one. PostgreSQL cannot compare a text with such a character,
  * so a query for a board's slug would fail.
  */
-async function refuseNul({ url }: FastifyRequest) {
-  if (url.includes('%00')) throw new DomainError('validation_failed');
+async function refuseNul(request: FastifyRequest) {
+  if (!request.url.includes('%00')) return;
+  throw new DomainError(pathOf(request).includes('%00') ? 'not_found' : 'validation_failed');
 }
 
 /**

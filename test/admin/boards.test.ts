@@ -292,7 +292,12 @@ describe('the pages of boards', () => {
     for (const page of sent.filter(isOfBoard)) {
       expect([page, (await visitor.post(pathOf(page, other, ownTagId), fields)).status]).toEqual([page, 404]);
     }
-    const ghosts = ['nothing', `${world.boardSlug}/tags/${tagId}`];
+    const ghosts = [
+      'No%00thing',
+      'nothing',
+      `${world.boardSlug}/statuses/no%00thing`,
+      `${world.boardSlug}/tags/${tagId}`,
+    ];
     for (const page of ghosts) expect([page, (await visitor.get(`/admin/boards/${page}`)).status]).toEqual([page, 404]);
     for (const page of ['/:board/tags/:tag', '/:board/tags/:tag/remove']) {
       expect([page, (await visitor.post(pathOf(page, world, tagId), fields)).status]).toEqual([page, 404]);

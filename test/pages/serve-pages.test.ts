@@ -105,13 +105,18 @@ describe('error pages', () => {
     expect((await errorPage(server, line)).status).toBe(status);
   });
 
-  test('a page request with a NUL character in its path or query gets a 400 error page, and the server logs no error', async () => {
+  test('a page request with a NUL character in its path or query gets a 404 or 400 error page, and the server logs no error', async () => {
     server.logLines.length = 0;
     const session = { headers: { cookie: '__Host-idea_board_session=x; __Host-idea_board_embedded=x' } };
-    for (const path of ['/b/%00', '/b/%00/embed', `${boardPath()}?q=%00`, `${boardPath()}/embed?token=x&account=%00`]) {
+    for (const [path, expected] of [
+      ['/b/%00', 404],
+      ['/b/%00/embed', 404],
+      [`${boardPath()}?q=%00`, 400],
+      [`${boardPath()}/embed?token=x&account=%00`, 400],
+    ] as const) {
       for (const options of [{}, session]) {
         const { status } = await errorPage(server, `GET ${path}`, options);
-        expect([path, status]).toEqual([path, 400]);
+        expect([path, status]).toEqual([path, expected]);
       }
     }
     expect(server.logLines.filter(line => line.includes('a request failed'))).toEqual([]);

@@ -204,7 +204,6 @@ describe('an invalid unsubscribe token', () => {
       `0${ours}`,
       `${ours}A`,
       ours.slice(0, -1),
-      ours.replace('.', '%00.'),
     ];
     const before = await snapshot(server);
     const answers = new Set<string>();
