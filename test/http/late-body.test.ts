@@ -1,3 +1,4 @@
+import sharp from 'sharp';
 import { beforeEach, expect, test } from 'vitest';
 import { endAllSessions } from '../../server/domain/sign-in/session.ts';
 import { hiddenFields, signedIn, type Visitor } from '../admin/visitor.ts';
@@ -24,7 +25,12 @@ const countCharges = async () => {
 };
 
 /** Sends a request whose body arrives only after `change`. At that time, the server has checked who sends the request. */
-async function sendLate(path: string, headers: Record<string, string>, body: string, change: () => Promise<unknown>) {
+async function sendLate(
+  path: string,
+  headers: Record<string, string>,
+  body: string | Buffer,
+  change: () => Promise<unknown>,
+) {
   const before = await countCharges();
   return rawRequest(server, 'POST', path, {
     headers,
@@ -47,17 +53,17 @@ test('a token that is revoked before the body of its request has arrived changes
   expect(await server.sql('select from ideas where account_id = $1', [world.accountId])).toEqual([]);
 });
 
+function headersOf({ cookies }: Visitor) {
+  return { cookie: [...cookies].map(([name, value]) => `${name}=${value}`).join('; '), origin: server.baseUrl };
+}
+
 /** Sends a form of a signed-in person. The form arrives only after `change`. */
 function submitLate(
   visitor: Visitor,
   { page, path, fields }: { page: string; path: string; fields: Record<string, string> },
   change: () => Promise<unknown>,
 ) {
-  const headers = {
-    cookie: [...visitor.cookies].map(([name, value]) => `${name}=${value}`).join('; '),
-    origin: server.baseUrl,
-    'content-type': 'application/x-www-form-urlencoded',
-  };
+  const headers = { ...headersOf(visitor), 'content-type': 'application/x-www-form-urlencoded' };
   const body = new URLSearchParams({ ...hiddenFields(page, path), ...fields }).toString();
   return sendLate(path, headers, body, change);
 }
@@ -90,6 +96,28 @@ test('a form changes nothing if its sender was signed out everywhere, demoted or
   await server.sql(`update memberships set role = 'admin' where user_id = $1`, [adminId]);
   const removed = await saveLate(() => server.sql('delete from memberships where user_id = $1', [adminId]));
   expect([removed.status, await joinRule()]).toEqual([403, rule]);
+});
+
+test('a picture of a person who signs out everywhere during the upload is not stored', async () => {
+  const path = '/admin/profile/picture';
+  const { form_token: formToken = '' } = hiddenFields((await admin.get(path)).html, path);
+  const picture = await sharp({ create: { width: 8, height: 8, channels: 3, background: 'red' } })
+    .png()
+    .toBuffer();
+  const upload = async (change: () => Promise<unknown>) => {
+    const form = new FormData();
+    form.append('form_token', formToken);
+    form.append('picture', new Blob([new Uint8Array(picture)]), 'me.png');
+    const request = new Request(server.baseUrl, { method: 'POST', body: form });
+    const headers = { ...headersOf(admin), 'content-type': request.headers.get('content-type') ?? '' };
+    return sendLate(path, headers, Buffer.from(await request.arrayBuffer()), change);
+  };
+  const stored = () => server.sql('select from pictures where user_id = $1', [adminId]);
+  expect((await upload(async () => {})).status).toBe(303);
+  await server.sql('delete from pictures where user_id = $1', [adminId]);
+  const late = await upload(() => endAllSessions(server.database, adminId));
+  expect(late.status).toBe(403);
+  expect(await stored()).toEqual([]);
 });
 
 test('an admin without a second factor changes nothing if the account begins to require one before the form has arrived', async () => {

@@ -71,8 +71,9 @@ export function readBrowserSessions(
     useLanguageOfProfile(request, user.language);
     request.isPersonal = true;
   });
-  // If the body was late, the session may have ended meanwhile, or the person may have lost a role.
-  app.addHook('preValidation', async request => {
+  // If the body was late, the session may have ended meanwhile, or the person may have lost a role. The page for pictures
+  // reads its body in a preValidation hook, so this hook must come later.
+  app.addHook('preHandler', async request => {
     const { browserSession, isBodyLate } = request;
     if (!browserSession || !isBodyLate) return;
     const user = await readUser(request, lookUpOf(browserSession.tokenHash));

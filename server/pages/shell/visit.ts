@@ -95,7 +95,7 @@ export function serveRoutes<Account extends AccountOfUser | undefined>(
   onRequest: onRequestAsyncHookHandler[] = [requireSession, nameAccount, requireSecondFactorOfAdmins],
 ) {
   const config = { isForVisitors: onRequest.length === 0 };
-  const preValidation = onRequest.map((hook): onRequestAsyncHookHandler => {
+  const preHandler = onRequest.map((hook): onRequestAsyncHookHandler => {
     return async (request, reply) => (request.isBodyLate ? hook.call(app, request, reply) : undefined);
   });
   const answerWith = (answerOf: (visit: Visit<Account>) => Answer | Promise<Answer>) => {
@@ -120,7 +120,7 @@ export function serveRoutes<Account extends AccountOfUser | undefined>(
           return again(visit, explain(error));
         }
       });
-      app.post(path, { onRequest, preValidation, config }, handler);
+      app.post(path, { onRequest, preHandler, config }, handler);
     }
   }
 }
