@@ -124,7 +124,8 @@ test('a request of the SDK, its SQL statements, its jobs and its webhook deliver
   expect(parentOf(inserted)).toBe('POST /api/v1/ideas');
   expect(valuesOf(inserted?.attributes ?? [])['db.query.text']).toMatch(/^with .*\$1/s);
   expect(parentOf(named('find_tokens')[0])).toBe('POST /api/v1/ideas');
-  expect(parentOf(named('commit')[0])).toBe('POST /api/v1/ideas');
+  // The jobs also commit transactions, sometimes before the server knows that its own commit has ended.
+  expect(named('commit').map(parentOf)).toContain('POST /api/v1/ideas');
   expect(parentOf(named('job tell_people')[0])).toBe('POST /api/v1/ideas');
   expect(named('job deliver_webhooks').map(parentOf).sort()).toEqual([
     'POST /api/v1/ideas',
