@@ -15,7 +15,7 @@ import {
   notModified,
   type RouteMetadata,
 } from './routes.ts';
-import { Timestamp, userText, visibleText } from './text.ts';
+import { nonBlankText, Timestamp, userText } from './text.ts';
 
 const written = {
   first: {
@@ -81,7 +81,7 @@ export const CommentList = listOf(Comment, 'CommentList', 'A page of comments, o
 });
 
 /** The text of a comment or of an official reply. */
-export const CommentText = visibleText(500);
+export const CommentText = nonBlankText(500);
 
 export const CommentInput = z
   .strictObject({ body: CommentText.describe('Plain text, 1 to 500 characters after trimming.') })

@@ -15,7 +15,7 @@ import {
   type RouteMetadata,
 } from './routes.ts';
 import { IdeaStatus, StatusKey } from './status.ts';
-import { GivenTimestamp, text, visibleLine, visibleText } from './text.ts';
+import { GivenTimestamp, nonBlankLine, nonBlankText, text } from './text.ts';
 
 export const ideaListExample = {
   data: [ideaExamples.duplicate, ideaExamples.discussed],
@@ -29,8 +29,8 @@ export const IdeaList = listOf(Idea, 'IdeaList', 'A page of ideas.', ideaListExa
 
 export const IdeaInput = z
   .strictObject({
-    title: visibleLine(200).describe('1 to 200 characters after trimming.'),
-    body: visibleText(10_000).describe('1 to 10,000 characters after trimming.'),
+    title: nonBlankLine(200).describe('1 to 200 characters after trimming.'),
+    body: nonBlankText(10_000).describe('1 to 10,000 characters after trimming.'),
   })
   .meta({
     title: 'IdeaInput',
@@ -198,8 +198,8 @@ export const editFields = {
 
 export const IdeaEdit = z
   .strictObject({
-    title: visibleLine(200).optional().describe('The new title. 1 to 200 characters after trimming.'),
-    body: visibleText(10_000).optional().describe('The new body. 1 to 10,000 characters after trimming.'),
+    title: nonBlankLine(200).optional().describe('The new title. 1 to 200 characters after trimming.'),
+    body: nonBlankText(10_000).optional().describe('The new body. 1 to 10,000 characters after trimming.'),
     ...editFields,
   })
   .meta({

@@ -15,7 +15,7 @@ import {
   notModified,
   type RouteMetadata,
 } from './routes.ts';
-import { Timestamp, userText, visibleText } from './text.ts';
+import { nonBlankText, Timestamp, userText } from './text.ts';
 
 const written = {
   id: 700,
@@ -59,7 +59,7 @@ export const NoteList = listOf(Note, 'NoteList', 'A page of notes, oldest first.
 });
 
 /** The text of a note. */
-export const NoteText = visibleText(maxNoteLength);
+export const NoteText = nonBlankText(maxNoteLength);
 
 const lengthOfNote = `1 to ${maxNoteLength.toLocaleString('en-US')} characters after trimming.`;
 

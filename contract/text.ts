@@ -22,36 +22,20 @@ export function line(min: number, max: number) {
 }
 
 /** A schema for text of 1 to `max` code points with a visible character. */
-export function visibleText(max: number) {
-  return bounded(
-    z
-      .string()
-      .overwrite(onLines)
-      .trim()
-      .refine(...visible),
-    1,
-    max,
-  );
+export function nonBlankText(max: number) {
+  return bounded(nonBlank(z.string().overwrite(onLines).trim()), 1, max);
 }
 
 /** A schema for text on one line, of 1 to `max` code points with a visible character. */
-export function visibleLine(max: number) {
-  return bounded(
-    z
-      .string()
-      .overwrite(onOneLine)
-      .trim()
-      .refine(...visible),
-    1,
-    max,
-  );
+export function nonBlankLine(max: number) {
+  return bounded(nonBlank(z.string().overwrite(onOneLine).trim()), 1, max);
 }
 
 /** Refuses text that shows nothing, such as a text of zero-width spaces. */
-const visible = [
-  (value: string) => /[^\s\p{Default_Ignorable_Code_Point}]/u.test(value),
-  { error: 'Must not be empty', abort: true },
-] as const;
+function nonBlank(schema: z.ZodString) {
+  const isVisible = (value: string) => /[^\s\p{Default_Ignorable_Code_Point}]/u.test(value);
+  return schema.refine(isVisible, { error: 'Must not be empty', abort: true });
+}
 
 const onLines = (value: string) => withoutControl(value.replace(/[\v\f]/g, '\n'));
 

@@ -434,7 +434,7 @@ describe('the limits of wrong codes', () => {
     expect((await enter(own, app.code())).status).toBe(303);
   });
 
-  test('all browsers in which the user has entered a right two-factor code share a limit of five times the limit for one browser', async () => {
+  test('all browsers where the user entered a right two-factor code share a limit of five times the limit for one browser', async () => {
     const browsers = [];
     for (const code of app.recoveryCodes.slice(0, 6)) {
       const browser = await passwordOnly();
