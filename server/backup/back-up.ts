@@ -9,7 +9,7 @@ import { coreStream } from '../database/migration-files.ts';
 import { readStreamStates } from '../database/migrator.ts';
 import { selectServer } from '../database/server-version.ts';
 import type { Tables } from '../database/tables.ts';
-import { selectIncarnation } from '../domain/events/list-events.ts';
+import { selectIncarnation } from '../domain/events/event-feed.ts';
 import { BackupError } from './backup-error.ts';
 import { countRows, hasColumns } from './catalogs.ts';
 import { dumpName, type Manifest, newFile, writeManifest } from './manifest.ts';

@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely';
 import type { Tables } from '../database/tables.ts';
-import { selectIncarnation } from '../domain/events/list-events.ts';
+import { selectIncarnation } from '../domain/events/event-feed.ts';
 import { compareTallies } from '../domain/ideas/compare-tallies.ts';
 import { countRows } from './catalogs.ts';
 import type { Manifest } from './manifest.ts';
