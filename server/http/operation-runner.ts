@@ -68,7 +68,8 @@ export function buildOperationRunner(server: ServerDependencies) {
 
   /**
    * Reads a list from the read replica, whose rows may be a little old. If the token has just written or asked for a
-   * cursor of the events, reads from the primary. Use `read` for a single idea, because a client may just have received an event about it.
+   * cursor of the events, reads from the primary. Use `read` for a single idea, because a client may just have received
+   * an event about it.
    */
   function readList<T>(request: FastifyRequest, work: (op: Operation) => Promise<T>): Promise<T> {
     const { query } = admissionOf(request).principal.readsPrimary ? database : database.reader;

@@ -87,8 +87,8 @@ export async function buildPages(server: ServerDependencies) {
 }
 
 /**
- * Answers 404 if the path contains a NUL character, and 400 if the query contains one. PostgreSQL cannot compare a text with such a character,
- * so a query for a board's slug would fail.
+ * Answers 404 if the path contains a NUL character, and 400 if the query contains one. PostgreSQL cannot compare a text
+ * with such a character, so a query for a board's slug would fail.
  */
 async function refuseNul(request: FastifyRequest) {
   if (!request.url.includes('%00')) return;

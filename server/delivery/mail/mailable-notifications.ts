@@ -17,7 +17,8 @@ const followedKinds = ['idea.status_changed', 'idea.merged', 'idea.unmerged', 'c
 /**
  * Selects the notifications of an account that are not mailed yet. The SQL alias of the notification is `n`. Skips users
  * without an address, and users who were blocked, left the account, lost the role, unfollowed the idea or turned off
- * mentions after the notification was created. `followed_id` is the idea that the user stops following with the mail's unsubscribe link.
+ * mentions after the notification was created. `followed_id` is the idea that the user stops following with the mail's
+ * unsubscribe link.
  */
 export function mailableNotifications(db: Kysely<Tables>, accountId: Expression<number>) {
   return db
